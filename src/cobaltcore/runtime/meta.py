@@ -1,0 +1,123 @@
+"""The few Kubernetes types that everything else is built on. Pure: no I/O.
+
+Objects travel as plain mappings, exactly as the API server sent them; typed views are made
+from them where a field is read by name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, dataclass_transform
+
+import msgspec
+
+Object: TypeAlias = dict[str, Any]
+ConditionStatus = Literal["True", "False", "Unknown"]
+
+
+class _KeywordOnly(msgspec.StructMeta):
+    """Make every field keyword-only, so that required ones may follow optional ones."""
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> "_KeywordOnly":
+        options.setdefault("kw_only", True)
+        return super().__new__(mcls, name, bases, namespace, **options)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
+class Struct(
+    msgspec.Struct, metaclass=_KeywordOnly, frozen=True, omit_defaults=True, rename="camel"
+):
+    """Base of every typed object: frozen, camelCase on the wire, defaults left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One served resource type, enough to build its URLs."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        """The `apiVersion` of an object of this kind."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def __str__(self) -> str:
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+class Key(NamedTuple):
+    """Name of one object of a known kind; `namespace` is empty for cluster-scoped ones."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class OwnerReference(Struct):
+    """Who an object belongs to; the garbage collector follows it."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str = ""
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class ObjectMeta(Struct):
+    """The part of `metadata` that controllers read."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    finalizers: list[str] = []
+    owner_references: list[OwnerReference] = []
+
+
+class Condition(Struct):
+    """One observed fact about an object."""
+
+    type: str
+    """Name of the fact, for example Ready. Unique within the list."""
+    status: ConditionStatus
+    """True, False, or Unknown while it cannot be told."""
+    reason: str = ""
+    """Machine-readable cause of the last transition, in PascalCase."""
+    message: str = ""
+    """One sentence for people: what is the case and, if something must be done, what."""
+    last_transition_time: str = ""
+    """When the status last changed."""
+    observed_generation: int | None = None
+    """The generation of the object that this fact was told about."""
+
+
+def key_of(obj: Mapping[str, Any]) -> Key:
+    """Name an object within its kind."""
+    meta = obj["metadata"]
+    return Key(meta.get("namespace", ""), meta["name"])
+
+
+def owner_reference(owner: Mapping[str, Any]) -> dict[str, Any]:
+    """Refer to `owner` as the controller of a child."""
+    meta = owner["metadata"]
+    return {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
