@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from msgspec import Meta
 
@@ -19,7 +19,7 @@ from cobaltcore.runtime.meta import Kind, ObjectMeta, Struct
 __all__ = [
     "AGE", "READY", "Column", "Cron", "Definition", "Duration", "HostPort", "Immutable", "Meta",
     "Name", "Port", "Quantity", "Resource", "Rule", "Scale", "Struct", "Timestamp", "Url",
-    "definitions", "list_map", "list_set", "resource",
+    "checked", "definitions", "list_map", "list_set", "resource",
 ]  # fmt: skip
 
 
@@ -56,6 +56,11 @@ AGE = Column("Age", ".metadata.creationTimestamp", "date")
 
 # Markers in `extra` are read by api/schema.py; msgspec checks the rest when an object is decoded.
 Immutable = Meta(extra={"immutable": True})
+
+
+def checked(*rules: Rule) -> Meta:
+    """Attach CEL rules to a type; `self` is the value of the field."""
+    return Meta(extra={f"rule {rule.cel}": rule for rule in rules})
 
 
 def list_map(*keys: str) -> Meta:
@@ -115,14 +120,14 @@ class Definition:
     """A kind as it is served: names, columns, subresources and the struct behind it."""
 
     kind: Kind
-    struct: type[Resource[object, object]]
+    struct: type[Resource[Any, Any]]
     short_names: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
     scale: Scale | None = None
 
 
 _definitions: dict[Kind, Definition] = {}
-ResourceT = TypeVar("ResourceT", bound=Resource[object, object])
+ResourceT = TypeVar("ResourceT", bound=Resource[Any, Any])
 
 
 def resource(
