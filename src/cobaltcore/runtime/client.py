@@ -1,0 +1,182 @@
+"""Ten methods to speak to an API server. Nothing else in the project opens a connection to one."""
+
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+
+from cobaltcore.runtime import errors, paths, stream
+from cobaltcore.runtime.clock import Clock, SystemClock
+from cobaltcore.runtime.meta import Key, Kind, Object, key_of
+from cobaltcore.runtime.metrics import API_REQUESTS
+from cobaltcore.runtime.transport import Request, Response, Transport
+
+PAGE_SIZE = 500
+THROTTLED_TRIES = 5
+# The server sends a bookmark about once a minute, so a longer silence means a dead connection.
+WATCH_IDLE_SECONDS = 150
+APPLY = "application/apply-patch+yaml"
+MERGE = "application/merge-patch+json"
+
+
+class Client:
+    """A typed door to one API server."""
+
+    def __init__(self, transport: Transport, *, clock: Clock | None = None) -> None:
+        self._transport = transport
+        self._clock = clock or SystemClock()
+
+    async def get(self, kind: Kind, key: Key) -> Object:
+        """Read one object."""
+        return await self._object(kind, Request("GET", paths.item(kind, key)))
+
+    async def list_pages(
+        self, kind: Kind, *, namespace: str = "", selector: str = "", page_size: int = PAGE_SIZE
+    ) -> AsyncIterator[tuple[list[Object], str]]:
+        """Yield pages of objects, each with the resource version of the whole list."""
+        token = ""
+        while True:
+            params = {"limit": str(page_size)}
+            params |= {"labelSelector": selector} if selector else {}
+            params |= {"continue": token} if token else {}
+            page = await self._object(
+                kind, Request("GET", paths.collection(kind, namespace), params)
+            )
+            items = page.get("items") or []
+            for item in items:
+                item.setdefault("apiVersion", kind.api_version)
+                item.setdefault("kind", kind.kind)
+            yield items, page["metadata"].get("resourceVersion", "")
+            token = page["metadata"].get("continue", "")
+            if not token:
+                return
+
+    async def watch(
+        self,
+        kind: Kind,
+        *,
+        version: str,
+        namespace: str = "",
+        selector: str = "",
+        initial: bool = False,
+    ) -> AsyncGenerator[stream.WatchEvent]:
+        """Follow changes after `version`; with `initial` the present state comes first."""
+        seconds = random.randint(300, 600)  # noqa: S311 spreads reconnects, not a secret
+        params = {
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(seconds),
+            "resourceVersion": version,
+        }
+        params |= {"labelSelector": selector} if selector else {}
+        if initial:
+            params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        request = Request("GET", paths.collection(kind, namespace), params)
+        API_REQUESTS.labels("WATCH", kind.kind).inc()
+        try:
+            async with (
+                self._transport.stream(request, idle_timeout=WATCH_IDLE_SECONDS) as chunks,
+                aclosing(stream.events(chunks)) as events,
+            ):
+                async for event in events:
+                    yield event
+        except errors.NotFound as error:
+            raise _kind_missing(kind, error) from error
+
+    async def create(self, kind: Kind, obj: Object) -> Object:
+        """Create an object under its own or a generated name."""
+        namespace = obj["metadata"].get("namespace", "")
+        body = msgspec.json.encode(obj)
+        return await self._object(
+            kind, Request("POST", paths.collection(kind, namespace), body=body)
+        )
+
+    async def apply(
+        self,
+        kind: Kind,
+        obj: Mapping[str, Any],
+        *,
+        manager: str,
+        subresource: str = "",
+        force: bool = True,
+        dry_run: bool = False,
+    ) -> Object:
+        """Apply the fields in `obj` as `manager`; `force` takes over fields that others set."""
+        params = {"fieldManager": manager, "force": "true" if force else "false"}
+        params |= {"dryRun": "All"} if dry_run else {}
+        path = paths.item(kind, key_of(obj), subresource)
+        body = msgspec.json.encode(obj)
+        return await self._object(kind, Request("PATCH", path, params, body, APPLY))
+
+    async def patch(
+        self, kind: Kind, key: Key, patch: Mapping[str, Any], *, subresource: str = ""
+    ) -> Object:
+        """Merge `patch` into an object; put a resourceVersion into it to refuse a stale write."""
+        path = paths.item(kind, key, subresource)
+        return await self._object(
+            kind, Request("PATCH", path, body=msgspec.json.encode(patch), content_type=MERGE)
+        )
+
+    async def replace(self, kind: Kind, obj: Object) -> Object:
+        """Replace an object; its resourceVersion must be current."""
+        path = paths.item(kind, key_of(obj))
+        return await self._object(kind, Request("PUT", path, body=msgspec.json.encode(obj)))
+
+    async def delete(
+        self, kind: Kind, key: Key, *, uid: str = "", version: str = "", propagation: str = ""
+    ) -> None:
+        """Delete an object if it still is the one that was seen; one that is gone is fine."""
+        preconditions = {"uid": uid, "resourceVersion": version}
+        options: dict[str, Any] = {
+            "preconditions": {name: value for name, value in preconditions.items() if value}
+        }
+        options |= {"propagationPolicy": propagation} if propagation else {}
+        body = msgspec.json.encode(options)
+        try:
+            await self._send(kind.kind, Request("DELETE", paths.item(kind, key), body=body))
+        except errors.NotFound:
+            return
+
+    async def raw(self, path: str, *, params: Mapping[str, str] | None = None) -> bytes:
+        """Read a path that is no object: versions, discovery, health, logs."""
+        response = await self._send("raw", Request("GET", path, params or {}))
+        return response.body
+
+    async def close(self) -> None:
+        """Give up all connections."""
+        await self._transport.close()
+
+    async def _object(self, kind: Kind, request: Request) -> Object:
+        try:
+            response = await self._send(kind.kind, request)
+        except errors.NotFound as error:
+            # A missing object has a Status with its name; a missing kind is a bare 404 page.
+            if error.reason != "NotFound":
+                raise _kind_missing(kind, error) from error
+            raise
+        decoded: Object = msgspec.json.decode(response.body)
+        return decoded
+
+    async def _send(self, label: str, request: Request) -> Response:
+        for attempt in range(THROTTLED_TRIES):
+            API_REQUESTS.labels(request.method, label).inc()
+            response = await self._transport.send(request)
+            if response.status != 429 or attempt == THROTTLED_TRIES - 1:
+                break
+            await self._clock.sleep(response.retry_after or 2**attempt / 4)
+        if response.status >= 400:
+            raise errors.from_status(
+                response.status, response.body, retry_after=response.retry_after
+            )
+        return response
+
+
+def _kind_missing(kind: Kind, cause: errors.NotFound) -> errors.RuntimeFault:
+    if cause.reason == "NotFound":
+        return cause
+    return errors.KindMissing(
+        f"the API server does not serve {kind.kind} ({kind.api_version})",
+        hint="install the CRDs: cobalt crds | kubectl apply --server-side -f -",
+    )

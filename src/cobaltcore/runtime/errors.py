@@ -1,0 +1,129 @@
+"""What can go wrong between us and the API server.
+
+RuntimeFault                 a sentence for people, optionally with a hint
+├── ConfigError              kubeconfig or in-cluster settings cannot be used
+├── Unreachable              no answer: refused, timed out, reset, TLS failure
+├── KindMissing              the server does not serve this kind (CRD not installed)
+└── ApiError                 an answer with an error status
+    ├── BadRequest  400      ├── Unauthorized 401   ├── Forbidden 403
+    ├── NotFound    404      ├── Conflict     409   ├── Gone      410
+    ├── Invalid     422      ├── TooManyRequests 429
+    └── ServerError 5xx
+AlreadyExists is a Conflict.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+
+class RuntimeFault(Exception):
+    """Base of all errors of this package; `hint` tells what to do about it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class ConfigError(RuntimeFault):
+    """Kubeconfig or in-cluster settings cannot be used."""
+
+
+class Unreachable(RuntimeFault):
+    """The API server gave no answer."""
+
+
+class KindMissing(RuntimeFault):
+    """The API server does not serve this kind."""
+
+
+class ApiError(RuntimeFault):
+    """The API server answered with an error."""
+
+    def __init__(self, status: int, reason: str, message: str, *, retry_after: float = 0) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class BadRequest(ApiError):
+    """400: the request itself is malformed."""
+
+
+class Unauthorized(ApiError):
+    """401: the credentials are not accepted."""
+
+
+class Forbidden(ApiError):
+    """403: the credentials do not allow this."""
+
+
+class NotFound(ApiError):
+    """404: no such object or path."""
+
+
+class Conflict(ApiError):
+    """409: the object changed meanwhile, or a precondition failed."""
+
+
+class AlreadyExists(Conflict):
+    """409 on create: the name is taken."""
+
+
+class Gone(ApiError):
+    """410: the resource version is too old to watch or list from."""
+
+
+class Invalid(ApiError):
+    """422: the object breaks the schema or a rule; the message names the field."""
+
+
+class TooManyRequests(ApiError):
+    """429: the server asks to come back later."""
+
+
+class ServerError(ApiError):
+    """5xx: the server could not do it."""
+
+
+_BY_STATUS: Mapping[int, type[ApiError]] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    422: Invalid,
+    429: TooManyRequests,
+}
+
+
+def from_status(code: int, body: bytes, *, retry_after: float = 0) -> ApiError:
+    """Turn an error answer into the exception that fits it."""
+    details = _decode(body)
+    reason = str(details.get("reason") or "")
+    message = str(details.get("message") or body[:500].decode(errors="replace") or f"HTTP {code}")
+    kind = _BY_STATUS.get(code, ServerError if code >= 500 else ApiError)
+    if code == 409 and reason == "AlreadyExists":
+        kind = AlreadyExists
+    return kind(code, reason, message, retry_after=retry_after)
+
+
+def from_watch(status: Mapping[str, Any]) -> ApiError:
+    """Turn the Status object of a watch's ERROR event into an exception."""
+    code = int(status.get("code") or 500)
+    kind = _BY_STATUS.get(code, ServerError)
+    return kind(
+        code, str(status.get("reason") or ""), str(status.get("message") or "watch failed")
+    )
+
+
+def _decode(body: bytes) -> Mapping[str, Any]:
+    try:
+        decoded = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return {}
+    return decoded if isinstance(decoded, dict) else {}

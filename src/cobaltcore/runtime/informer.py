@@ -1,0 +1,186 @@
+"""Keep a store equal to what the API server holds, and tell others of every change.
+
+The present state comes as the first events of a watch (WatchList); a server without that is listed
+in pages and watched from there. A lost watch goes on from the last version seen, bookmarks move
+that version along, and 410 starts over without forgetting: objects that vanished meanwhile are
+found by comparing. A watch that is silent for longer than bookmarks allow is opened again.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+
+from cobaltcore.runtime import errors, log
+from cobaltcore.runtime.backoff import Backoff
+from cobaltcore.runtime.client import Client
+from cobaltcore.runtime.clock import Clock, SystemClock
+from cobaltcore.runtime.meta import Key, Kind, Object, key_of
+from cobaltcore.runtime.metrics import WATCH_RESTARTS, WATCH_SEEN
+from cobaltcore.runtime.store import Change, IndexFunction, Store, version_of
+from cobaltcore.runtime.stream import WatchEvent
+
+Handler = Callable[[Change], None]
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+# Errors that will not go away by waiting: the first synchronisation fails with them.
+FATAL_AT_START = (errors.KindMissing, errors.Forbidden, errors.Unauthorized, errors.ConfigError)
+
+_log = log.get("informer")
+
+
+class Informer:
+    """The shared cache of one kind."""
+
+    def __init__(
+        self,
+        client: Client,
+        kind: Kind,
+        *,
+        namespace: str = "",
+        selector: str = "",
+        cluster: str = "local",
+        clock: Clock | None = None,
+    ) -> None:
+        self.kind = kind
+        self.namespace = namespace
+        self.selector = selector
+        self.synced = asyncio.Event()
+        self._client = client
+        self._clock = clock or SystemClock()
+        self._store = Store()
+        self._handlers: list[Handler] = []
+        self._version = ""
+        self._watch_list = True
+        self._backoff = Backoff(first=0.1, longest=30)
+        self._seen = WATCH_SEEN.labels(cluster, str(kind))
+        self._restarts = WATCH_RESTARTS.labels(cluster, str(kind))
+
+    def on_change(self, handler: Handler) -> None:
+        """Call `handler` for every change, and at once for everything already known."""
+        self._handlers.append(handler)
+        for obj in self._store.objects():
+            handler(Change(key_of(obj), None, obj, initial=True))
+
+    def add_index(self, name: str, function: IndexFunction) -> None:
+        """Keep objects findable by the values that `function` tells of them."""
+        self._store.add_index(name, function)
+
+    def get(self, key: Key) -> Object | None:
+        """The object of that name, or None. Not to be changed."""
+        return self._store.get(key)
+
+    def objects(self, namespace: str = "") -> list[Object]:
+        """All cached objects, or those of one namespace. Not to be changed."""
+        return self._store.objects(namespace)
+
+    def find(self, index: str, value: str) -> list[Object]:
+        """Cached objects by an index."""
+        return self._store.find(index, value)
+
+    def observe(self, obj: Object) -> None:
+        """Take in the answer to a write of ours, ahead of the watch."""
+        self._put(obj)
+
+    async def run(self) -> None:
+        """Follow the server until cancelled; raise only what waiting cannot cure at the start."""
+        while True:
+            started = self._clock.monotonic()
+            try:
+                await self._follow()
+            except FATAL_AT_START as error:
+                if not self.synced.is_set():
+                    raise
+                self._explain(error)
+            except errors.Gone:
+                self._version = ""
+            except (errors.ApiError, errors.Unreachable) as error:
+                self._explain(error)
+            else:
+                if self._clock.monotonic() - started > 1:
+                    self._backoff.forget(self.kind)
+            self._restarts.inc()
+            await self._clock.sleep(self._backoff.next(self.kind))
+
+    def _explain(self, error: errors.RuntimeFault) -> None:
+        _log.warning("watch lost", kind=str(self.kind), error=error.message)
+
+    async def _follow(self) -> None:
+        if not self._version and not self._watch_list:
+            await self._list()
+        seen: set[Key] | None = set() if not self._version else None
+        try:
+            await self._watch(seen)
+        except (errors.Invalid, errors.BadRequest):
+            if seen is None or not self._watch_list:
+                raise
+            self._watch_list = False
+
+    async def _watch(self, seen: set[Key] | None) -> None:
+        """Handle events; while `seen` is a set they are the initial state, gathered in it."""
+        watch = self._client.watch(
+            self.kind,
+            version=self._version,
+            namespace=self.namespace,
+            selector=self.selector,
+            initial=seen is not None,
+        )
+        async with aclosing(watch) as events:
+            async for event in events:
+                self._seen.set_to_current_time()
+                version = event.object["metadata"]["resourceVersion"]
+                if seen is None:
+                    self._version = version
+                    self._take(event, initial=False)
+                elif event.type != "BOOKMARK":
+                    seen.add(key_of(event.object))
+                    self._take(event, initial=True)
+                elif _ends_initial_events(event.object):
+                    self._version = version
+                    self._finish(seen)
+                    seen = None
+
+    async def _list(self) -> None:
+        seen: set[Key] = set()
+        version = ""
+        pages = self._client.list_pages(
+            self.kind, namespace=self.namespace, selector=self.selector
+        )
+        async for items, list_version in pages:
+            version = version or list_version
+            for obj in items:
+                seen.add(key_of(obj))
+                self._put(obj, initial=True)
+        self._version = version
+        self._finish(seen)
+
+    def _finish(self, seen: set[Key]) -> None:
+        for change in self._store.retain(seen, version=int(self._version)):
+            self._tell(change)
+        self._backoff.forget(self.kind)
+        self.synced.set()
+
+    def _take(self, event: WatchEvent, *, initial: bool) -> None:
+        if event.type == "BOOKMARK":
+            return
+        if event.type == "DELETED":
+            change = self._store.remove(key_of(event.object), version=version_of(event.object))
+            if change is not None:
+                self._tell(change)
+        else:
+            self._put(event.object, initial=initial)
+
+    def _put(self, obj: Object, *, initial: bool = False) -> None:
+        # Field ownership is the server's book-keeping and half of an object's size.
+        obj["metadata"].pop("managedFields", None)
+        change = self._store.put(obj, initial=initial and not self.synced.is_set())
+        if change is not None:
+            self._tell(change)
+
+    def _tell(self, change: Change) -> None:
+        for handler in self._handlers:
+            handler(change)
+
+
+def _ends_initial_events(bookmark: Object) -> bool:
+    annotations = bookmark["metadata"].get("annotations") or {}
+    return annotations.get(INITIAL_EVENTS_END) == "true"

@@ -1,0 +1,190 @@
+"""The one seam to the network: a request in, bytes out. Tests put faults in between here."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import aiohttp
+
+from cobaltcore.runtime import errors
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Identity:
+    """As whom one request speaks: its headers, and TLS settings that hold a client certificate."""
+
+    headers: Headers = field(default=(), repr=False)
+    ssl: ssl.SSLContext | None = None
+
+
+class Credentials(Protocol):
+    """Asked before every request, and told when the server refused the answer."""
+
+    async def identity(self) -> Identity:
+        """As whom to speak now; the same object while nothing has changed."""
+        ...
+
+    def rejected(self, identity: Identity) -> None:
+        """Hear that the server answered 401 to `identity`, so that a newer one is looked for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where the API server is, and as whom we speak to it."""
+
+    server: str
+    ssl: ssl.SSLContext | bool = True
+    credentials: Credentials | None = None
+    namespace: str = "default"
+    server_name: str = ""
+    """Name to expect in the server's certificate instead of the host in `server`."""
+    proxy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request, without host and credentials."""
+
+    method: str
+    path: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    content_type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One HTTP answer."""
+
+    status: int
+    body: bytes
+    retry_after: float = 0
+
+
+class Transport(Protocol):
+    """What the client needs of the network."""
+
+    async def send(self, request: Request) -> Response:
+        """Send a request and return the whole answer; raise Unreachable if there is none."""
+        ...
+
+    def stream(
+        self, request: Request, *, idle_timeout: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Open a request whose answer comes in pieces; raise ApiError on an error status."""
+        ...
+
+    async def close(self) -> None:
+        """Give up all connections."""
+        ...
+
+
+_ANONYMOUS = Identity()
+
+
+class HttpTransport:
+    """Transport on aiohttp with a shared connection pool."""
+
+    def __init__(self, connection: Connection, *, agent: str, request_timeout: float = 30) -> None:
+        self._connection = connection
+        self._agent = agent
+        self._timeout = aiohttp.ClientTimeout(total=request_timeout, sock_connect=5)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def send(self, request: Request) -> Response:
+        """Send a request and return the whole answer."""
+        try:
+            async with self._exchange(request, self._timeout) as answer:
+                return Response(answer.status, await answer.read(), _retry_after(answer))
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from error
+
+    @asynccontextmanager
+    async def stream(
+        self, request: Request, *, idle_timeout: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a request whose answer comes in pieces, none later than `idle_timeout` seconds."""
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=5, sock_read=idle_timeout)
+        try:
+            async with self._exchange(request, limits) as answer:
+                if answer.status >= 400:
+                    retry_after = _retry_after(answer)
+                    raise errors.from_status(
+                        answer.status, await answer.read(), retry_after=retry_after
+                    )
+                yield answer.content.iter_any()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from error
+
+    async def close(self) -> None:
+        """Give up all connections."""
+        if self._session is not None:
+            await self._session.close()
+            # One turn of the loop lets the sockets of the pool close.
+            await asyncio.sleep(0)
+
+    @asynccontextmanager
+    async def _exchange(
+        self, request: Request, limits: aiohttp.ClientTimeout
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        credentials = self._connection.credentials
+        identity = fresh = await credentials.identity() if credentials else _ANONYMOUS
+        async with self._open(request, limits, identity) as answer:
+            if answer.status == 401 and credentials:
+                credentials.rejected(identity)
+                fresh = await credentials.identity()
+            if fresh is identity:
+                yield answer
+                return
+        async with self._open(request, limits, fresh) as answer:
+            yield answer
+
+    def _open(
+        self, request: Request, limits: aiohttp.ClientTimeout, identity: Identity
+    ) -> aiohttp.client._RequestContextManager:
+        connection = self._connection
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                base_url=connection.server,
+                connector=aiohttp.TCPConnector(limit=0),
+                auto_decompress=True,
+            )
+        headers = [("User-Agent", self._agent), ("Accept", "application/json"), *identity.headers]
+        if request.body:
+            headers.append(("Content-Type", request.content_type))
+        return self._session.request(
+            request.method,
+            request.path,
+            params=request.params,
+            data=request.body or None,
+            headers=headers,
+            timeout=limits,
+            ssl=identity.ssl or connection.ssl,
+            server_hostname=connection.server_name or None,
+            proxy=connection.proxy or None,
+        )
+
+    def _unreachable(self, error: Exception) -> errors.Unreachable:
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            cause = getattr(error.certificate_error, "verify_message", str(error))
+            return errors.Unreachable(
+                f"the certificate of the API server at {self._connection.server} "
+                f"is not accepted: {cause}",
+                hint="check certificate-authority and tls-server-name in the kubeconfig",
+            )
+        cause = str(error) or type(error).__name__
+        return errors.Unreachable(
+            f"the API server at {self._connection.server} does not answer: {cause}",
+            hint="check that the server runs and that the address in the kubeconfig is right",
+        )
+
+
+def _retry_after(answer: aiohttp.ClientResponse) -> float:
+    value = answer.headers.get("Retry-After", "")
+    return float(value) if value.isdigit() else 0
