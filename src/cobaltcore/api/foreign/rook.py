@@ -1,0 +1,189 @@
+"""Rook (`ceph.rook.io/v1`): the fields that we set and read."""
+
+import msgspec
+
+from cobaltcore.runtime.meta import Kind, Struct
+
+CEPH_CLUSTER = Kind("ceph.rook.io", "v1", "CephCluster", "cephclusters")
+CEPH_BLOCK_POOL = Kind("ceph.rook.io", "v1", "CephBlockPool", "cephblockpools")
+CEPH_CLIENT = Kind("ceph.rook.io", "v1", "CephClient", "cephclients")
+CEPH_FILESYSTEM = Kind("ceph.rook.io", "v1", "CephFilesystem", "cephfilesystems")
+CEPH_OBJECT_STORE = Kind("ceph.rook.io", "v1", "CephObjectStore", "cephobjectstores")
+
+READY_PHASE = "Ready"
+
+
+class CephVersion(Struct):
+    """The Ceph image."""
+
+    image: str
+    allow_unsupported: bool | None = None
+
+
+class Mon(Struct):
+    """Monitors; those in `external_mon_ids` are run by someone else than Rook."""
+
+    count: int | None = None
+    allow_multiple_per_node: bool | None = None
+    external_mon_ids: list[str] = msgspec.field(default_factory=list, name="externalMonIDs")
+
+
+class Mgr(Struct):
+    """Managers."""
+
+    count: int | None = None
+    allow_multiple_per_node: bool | None = None
+
+
+class Dashboard(Struct):
+    """The web page of the cluster."""
+
+    enabled: bool
+
+
+class Storage(Struct):
+    """Which disks become object storage daemons."""
+
+    use_all_nodes: bool | None = None
+    use_all_devices: bool | None = None
+    device_filter: str | None = None
+
+
+class CephClusterSpec(Struct):
+    """A Ceph cluster."""
+
+    ceph_version: CephVersion | None = None
+    data_dir_host_path: str | None = None
+    mon: Mon | None = None
+    mgr: Mgr | None = None
+    dashboard: Dashboard | None = None
+    storage: Storage | None = None
+    ceph_config: dict[str, dict[str, str]] = {}
+
+
+class CephHealth(Struct):
+    """What Ceph says about itself."""
+
+    fsid: str = ""
+    health: str = ""
+
+
+class CephClusterStatus(Struct):
+    """What Rook reports about a cluster."""
+
+    phase: str = ""
+    state: str = ""
+    message: str = ""
+    ceph: CephHealth | None = None
+    observed_generation: int | None = None
+
+
+class Replicated(Struct):
+    """Whole copies of every object."""
+
+    size: int
+    require_safe_replica_size: bool | None = None
+
+
+class Quotas(Struct):
+    """Upper limits of a pool."""
+
+    max_size: str | None = None
+    max_objects: int | None = None
+
+
+class PoolSpec(Struct):
+    """How a pool keeps its data."""
+
+    failure_domain: str | None = None
+    device_class: str | None = None
+    replicated: Replicated | None = None
+    parameters: dict[str, str] = {}
+    quotas: Quotas | None = None
+
+
+class CephBlockPoolSpec(PoolSpec):
+    """A pool of block images."""
+
+    enable_rbd_stats: bool | None = msgspec.field(default=None, name="enableRBDStats")
+
+
+class PoolStatus(Struct):
+    """What Rook reports about a pool, a file system or an object store."""
+
+    phase: str = ""
+    info: dict[str, str] = {}
+    observed_generation: int | None = None
+
+
+class CephClientSpec(Struct):
+    """A key and what it may do, per daemon type."""
+
+    name: str | None = None
+    secret_name: str | None = None
+    remove_secret: bool | None = None
+    caps: dict[str, str]
+
+
+class CephClientStatus(Struct):
+    """What Rook reports about a key; `info["secretName"]` is where it is."""
+
+    phase: str = ""
+    info: dict[str, str] = {}
+    observed_generation: int | None = None
+
+
+class NamedPoolSpec(PoolSpec):
+    """A data pool of a file system."""
+
+    name: str | None = None
+
+
+class MetadataServer(Struct):
+    """The metadata daemons of a file system."""
+
+    active_count: int
+    active_standby: bool | None = None
+
+
+class CephFilesystemSpec(Struct):
+    """A shared file system."""
+
+    metadata_pool: PoolSpec
+    data_pools: list[NamedPoolSpec]
+    metadata_server: MetadataServer
+    preserve_filesystem_on_delete: bool | None = None
+
+
+class Gateway(Struct):
+    """The daemons that speak S3 and Swift."""
+
+    instances: int
+    port: int | None = None
+    secure_port: int | None = None
+    ssl_certificate_ref: str | None = None
+
+
+class KeystoneAuth(Struct):
+    """Users of the object store come from Keystone."""
+
+    url: str
+    accepted_roles: list[str]
+    service_user_secret_name: str
+    implicit_tenants: str | None = None
+
+
+class ObjectStoreAuth(Struct):
+    """Where users come from."""
+
+    keystone: KeystoneAuth
+
+
+class CephObjectStoreSpec(Struct):
+    """An object store."""
+
+    metadata_pool: PoolSpec | None = None
+    data_pool: PoolSpec | None = None
+    preserve_pools_on_delete: bool | None = None
+    gateway: Gateway
+    auth: ObjectStoreAuth | None = None
