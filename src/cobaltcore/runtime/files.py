@@ -1,0 +1,29 @@
+"""Files that change under us (mounted Secrets, rotated tokens) and files that change as a whole."""
+
+import os
+from pathlib import Path
+from typing import TypeAlias
+
+Stamp: TypeAlias = tuple[tuple[int, int, int] | None, ...]
+
+
+def stamp(*paths: Path) -> Stamp:
+    """Something that differs once any of the files is written, replaced, or gone."""
+    return tuple(_stamp(path) for path in paths)
+
+
+def replace(path: Path, content: bytes, *, mode: int) -> None:
+    """Write a file so that readers see the old content or the new, never a part."""
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        file.write(content)
+    fresh.replace(path)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_ino, found.st_mtime_ns, found.st_size)
