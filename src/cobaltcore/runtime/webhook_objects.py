@@ -1,0 +1,135 @@
+"""The objects that tell an API server to ask our webhook server. Pure."""
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from cobaltcore.runtime import admission
+from cobaltcore.runtime.meta import Kind, Object
+
+_GROUP = "admissionregistration.k8s.io"
+MUTATING = Kind(
+    _GROUP,
+    "v1",
+    "MutatingWebhookConfiguration",
+    "mutatingwebhookconfigurations",
+    namespaced=False,
+)
+VALIDATING = Kind(
+    _GROUP,
+    "v1",
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+    namespaced=False,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A Service in front of the webhook server."""
+
+    namespace: str
+    name: str
+    port: int = 443
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """How the API server reaches the webhook server: a Service, or a URL without path."""
+
+    at: Service | str
+    authority: bytes
+    """PEM bundle that the server's certificate is checked against."""
+
+    def client_config(self, path: str) -> dict[str, Any]:
+        """The clientConfig of one path."""
+        bundle = base64.b64encode(self.authority).decode()
+        if isinstance(self.at, str):
+            return {"url": f"{self.at.rstrip('/')}{path}", "caBundle": bundle}
+        service = {
+            "namespace": self.at.namespace,
+            "name": self.at.name,
+            "path": path,
+            "port": self.at.port,
+        }
+        return {"service": service, "caBundle": bundle}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What holds for all webhooks of a configuration."""
+
+    failure_policy: Literal["Fail", "Ignore"] = "Fail"
+    timeout_seconds: int = 10
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+def mutating(
+    name: str, kinds: Iterable[Kind], target: Target, *, options: Options | None = None
+) -> Object:
+    """Ask for defaults for every new or changed object of `kinds`."""
+    entries = [
+        {
+            "name": f"default.{kind}",
+            "clientConfig": target.client_config(admission.default_path(kind)),
+            "rules": [_rule(kind, "CREATE", "UPDATE")],
+        }
+        for kind in kinds
+    ]
+    return _configuration(MUTATING, name, entries, options or Options())
+
+
+def validating(
+    name: str, kinds: Iterable[Kind], target: Target, *, options: Options | None = None
+) -> Object:
+    """Ask for a decision about every new, changed or deleted object of `kinds`."""
+    entries = [
+        {
+            "name": f"validate.{kind}",
+            "clientConfig": target.client_config(admission.validate_path(kind)),
+            "rules": [_rule(kind, "CREATE", "UPDATE", "DELETE")],
+        }
+        for kind in kinds
+    ]
+    return _configuration(VALIDATING, name, entries, options or Options())
+
+
+def conversion(target: Target) -> Object:
+    """The `spec.conversion` of a CRD whose versions our webhook server converts."""
+    return {
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": target.client_config(admission.CONVERT_PATH),
+            "conversionReviewVersions": ["v1"],
+        },
+    }
+
+
+def _rule(kind: Kind, *operations: admission.Operation) -> Object:
+    return {
+        "apiGroups": [kind.group],
+        "apiVersions": [kind.version],
+        "resources": [kind.plural],
+        "operations": list(operations),
+        "scope": "Namespaced" if kind.namespaced else "Cluster",
+    }
+
+
+def _configuration(kind: Kind, name: str, entries: list[Object], options: Options) -> Object:
+    shared = {
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "matchPolicy": "Equivalent",
+        "failurePolicy": options.failure_policy,
+        "timeoutSeconds": options.timeout_seconds,
+    }
+    metadata: Object = {"name": name}
+    if options.labels:
+        metadata["labels"] = dict(options.labels)
+    return {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "metadata": metadata,
+        "webhooks": [{**entry, **shared} for entry in entries],
+    }
