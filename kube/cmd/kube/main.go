@@ -3,40 +3,51 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	_ "time/tzdata" // CronJob time zones on machines without a zone database
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
+	_ "k8s.io/client-go/plugin/pkg/client/auth"
 	"k8s.io/component-base/cli"
+	"k8s.io/component-base/logs"
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	kubectl "k8s.io/kubectl/pkg/cmd"
+	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
-
-	"context"
 )
 
 var programs = map[string]func() int{
 	"etcd":                    func() int { etcdmain.Main(os.Args); return 0 },
-	"kube-apiserver":          cobraProgram(apiserver.NewAPIServerCommand),
-	"kube-controller-manager": cobraProgram(controllermanager.NewControllerManagerCommand),
-	"kube-proxy":              cobraProgram(proxy.NewProxyCommand),
-	"kube-scheduler":          cobraProgram(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
-	"kubectl":                 cobraProgram(kubectl.NewDefaultKubectlCommand),
-	"kubelet":                 cobraProgram(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
+	"kube-apiserver":          server(apiserver.NewAPIServerCommand),
+	"kube-controller-manager": server(controllermanager.NewControllerManagerCommand),
+	"kube-proxy":              server(proxy.NewProxyCommand),
+	"kube-scheduler":          server(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
+	"kubectl":                 runKubectl,
+	"kubelet":                 server(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
 }
 
-func cobraProgram(command func() *cobra.Command) func() int {
+func server(command func() *cobra.Command) func() int {
 	return func() int { return cli.Run(command()) }
+}
+
+// runKubectl prints errors as kubectl's own main does: once, without usage.
+func runKubectl() int {
+	logs.GlogSetter(kubectl.GetLogVerbosity(os.Args))
+	kubectlutil.CheckErr(cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()))
+	return 0
 }
 
 func main() {
@@ -47,11 +58,7 @@ func main() {
 	}
 	program := programs[name]
 	if program == nil {
-		names := make([]string, 0, len(programs))
-		for n := range programs {
-			names = append(names, n)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(programs))
 		fmt.Fprintf(os.Stderr, "usage: kube PROGRAM [ARGUMENT...]\nprograms: %s\n", strings.Join(names, " "))
 		os.Exit(2)
 	}

