@@ -68,6 +68,26 @@ def list_map(*keys: str) -> Meta:
     return Meta(extra={"list_map": keys})
 
 
+def _cron_pattern() -> str:
+    def field(value: str) -> str:
+        item = rf"([*?]|{value}(-{value})?)(/[1-9][0-9]?)?"
+        return f"{item}(,{item})*"
+
+    names = "|[A-Za-z]{3}"
+    ranges = (
+        "[0-5]?[0-9]",
+        "([01]?[0-9]|2[0-3])",
+        "(0?[1-9]|[12][0-9]|3[01])",
+        f"(0?[1-9]|1[0-2]{names})",
+        f"([0-7]{names})",
+    )
+    macros = "@(yearly|annually|monthly|weekly|daily|midnight|hourly)"
+    return f"^({macros}|{' +'.join(map(field, ranges))})$"
+
+
+_CRON = _cron_pattern()
+
+
 def list_set() -> Meta:
     """Mark a list of scalars without repetition or order."""
     return Meta(extra={"list_set": True})
@@ -79,8 +99,13 @@ Name = Annotated[
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Cron = Annotated[
     str,
-    Meta(
-        max_length=100, pattern=r"^(@(yearly|annually|monthly|weekly|daily|hourly)|\S+( +\S+){4})$"
+    Meta(min_length=1, max_length=100),
+    checked(
+        Rule(
+            f"self.matches(r'{_CRON}')",
+            "must be a cron schedule of five fields (minute hour day month weekday) within their "
+            "ranges, for example '0 2 * * *', or one of @hourly @daily @weekly @monthly @yearly",
+        )
     ),
 ]
 Duration = Annotated[str, Meta(max_length=32, pattern=r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$")]

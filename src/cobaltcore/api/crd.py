@@ -61,12 +61,15 @@ def openapi(definition: base.Definition) -> schema.Schema:
         "default" in child for child in properties["spec"].get("properties", {}).values()
     ):
         properties["spec"]["default"] = {}
-    return {
+    whole: schema.Schema = {
         "type": "object",
         "description": descriptions.of_class(definition.struct),
         "properties": properties,
         "required": ["spec"],
     }
+    if rules := schema.rules(definition.struct):
+        whole["x-kubernetes-validations"] = rules
+    return whole
 
 
 def _names(definition: base.Definition) -> dict[str, Any]:

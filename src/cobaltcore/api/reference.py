@@ -110,10 +110,8 @@ def _type(schema: Schema) -> str:
             return f"map of {_type(schema['additionalProperties'])}"
         case "string":
             return "time" if schema.get("format") == "date-time" else "text"
-        case None:
-            return "any"
         case name:
-            return str(name)
+            return str(name or "any")
 
 
 def _limits(schema: Schema) -> str:

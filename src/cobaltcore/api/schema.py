@@ -34,6 +34,12 @@ def of_struct(struct: type[msgspec.Struct], *, defaults: bool = True) -> Schema:
     return _Translator(defaults=defaults).translate(inspect.type_info(struct))
 
 
+def rules(cls: type) -> list[Schema]:
+    """The CEL rules of a struct and of the structs that it extends."""
+    found = (vars(base).get("__rules__", ()) for base in reversed(cls.__mro__))
+    return [_cel(rule) for group in found for rule in group]
+
+
 def cel_name(field: str) -> str:
     """Spell a field name the way CEL can read it."""
     if field in _CEL_RESERVED:
@@ -58,11 +64,11 @@ class _Translator:
     @translate.register
     def _(self, info: inspect.StructType) -> Schema:
         properties: dict[str, Schema] = {}
-        rules = [_cel(rule) for rule in _rules_of(info.cls)]
+        validations = rules(info.cls)
         for field in info.fields:
             schema = self._property(field, owner=info.cls)
             if _is_immutable(field.type):
-                _fix(schema, field=field, rules=rules)
+                _fix(schema, field=field, validations=validations)
             properties[field.encode_name] = schema
         out: Schema = {"type": "object"}
         if text := descriptions.of_class(info.cls):
@@ -71,8 +77,8 @@ class _Translator:
             out["properties"] = properties
         if required := sorted(field.encode_name for field in info.fields if field.required):
             out["required"] = required
-        if rules:
-            out["x-kubernetes-validations"] = rules
+        if validations:
+            out["x-kubernetes-validations"] = validations
         return out
 
     def _property(self, field: inspect.Field, *, owner: type) -> Schema:
@@ -164,8 +170,8 @@ def _marked(schema: Schema, *, extra: Mapping[str, Any]) -> Schema:
         schema["x-kubernetes-list-map-keys"] = list(keys)
     if extra.get("list_set"):
         schema["x-kubernetes-list-type"] = "set"
-    if rules := [_cel(rule) for rule in extra.values() if isinstance(rule, Rule)]:
-        schema["x-kubernetes-validations"] = rules
+    if found := [_cel(rule) for rule in extra.values() if isinstance(rule, Rule)]:
+        schema["x-kubernetes-validations"] = found
     return schema
 
 
@@ -185,7 +191,7 @@ def _set_default(schema: Schema, default: Any) -> None:
         schema["default"] = default
 
 
-def _fix(schema: Schema, *, field: inspect.Field, rules: list[Schema]) -> None:
+def _fix(schema: Schema, *, field: inspect.Field, validations: list[Schema]) -> None:
     """Make a field immutable: once set it neither changes nor goes away."""
     name = field.encode_name
     rule = Rule("self == oldSelf", f"{name} is immutable: it cannot change once it is set")
@@ -196,7 +202,7 @@ def _fix(schema: Schema, *, field: inspect.Field, rules: list[Schema]) -> None:
             f"!has(oldSelf.{cel}) || has(self.{cel})",
             f"{name} is immutable: it cannot be removed once it is set",
         )
-        rules.append(_cel(kept))
+        validations.append(_cel(kept))
 
 
 def _is_immutable(info: inspect.Type) -> bool:
@@ -205,10 +211,6 @@ def _is_immutable(info: inspect.Type) -> bool:
     if isinstance(info, inspect.UnionType):
         return any(_is_immutable(member) for member in info.types)
     return False
-
-
-def _rules_of(cls: type) -> list[Rule]:
-    return [rule for base in reversed(cls.__mro__) for rule in vars(base).get("__rules__", ())]
 
 
 def _cel(rule: Rule) -> Schema:

@@ -1,0 +1,263 @@
+"""OVN: the databases, daemons and hypervisor chassis of the virtual network."""
+
+from typing import Annotated, ClassVar, Literal
+
+from cobaltcore.api.base import (
+    AGE,
+    READY,
+    Column,
+    Immutable,
+    Meta,
+    Name,
+    Port,
+    Quantity,
+    Resource,
+    Rule,
+    Struct,
+    Timestamp,
+    checked,
+    list_map,
+    resource,
+)
+from cobaltcore.api.blocks import Conditions, Image, IssuerRef, SecretRef
+from cobaltcore.api.pods import PodSettings, PullSecrets, Workload
+from cobaltcore.runtime.meta import Kind
+
+CLUSTER = Kind("ovn.c5c3.io", "v1alpha1", "OVNCluster", "ovnclusters")
+CHASSIS = Kind("ovn.c5c3.io", "v1alpha1", "OVNChassis", "ovnchassis")
+
+IpAddress = Annotated[
+    str,
+    Meta(max_length=45),
+    checked(Rule("isIP(self)", "must be an IPv4 or IPv6 address")),
+]
+BridgeName = Annotated[
+    str, Meta(min_length=1, max_length=15, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+]
+PhysicalNetwork = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[^\s:,]+$")]
+Encapsulation = Literal["geneve", "vxlan"]
+
+
+class BridgeMapping(Struct):
+    """The bridge through which hypervisors reach a physical network."""
+
+    physical_network: PhysicalNetwork
+    """Name of the physical network, as Neutron's provider networks call it. Unique."""
+    bridge: BridgeName
+    """Bridge of Open vSwitch, 15 characters at most."""
+
+
+BridgeMappings = Annotated[
+    list[BridgeMapping],
+    Meta(max_length=32),
+    list_map("physicalNetwork"),
+    checked(
+        Rule(
+            "self.all(a, self.exists_one(b, b.bridge == a.bridge))",
+            "bridgeMappings: a bridge can serve one physical network only",
+        )
+    ),
+]
+
+
+class OvnStorage(Struct):
+    """The volume of each database server."""
+
+    size: Quantity = "10Gi"
+    """Size of the volume. May grow if the storage class allows it."""
+    storage_class: Annotated[Name, Immutable] | None = None
+    """StorageClass of the volume. Unset: the cluster's default. Cannot change."""
+
+
+class OvnDatabase(PodSettings):
+    """A database of OVN, replicated with Raft."""
+
+    replicas: Literal[1, 3, 5] = 3
+    """Servers of the database: 1, 3 or 5. With 3 one may fail, with 5 two."""
+    storage: OvnStorage = OvnStorage()
+    """The volume of each server."""
+
+
+class OvnController(PodSettings):
+    """ovn-controller on the hypervisor nodes."""
+
+    bridge_mappings: BridgeMappings | None = None
+    """Bridges to physical networks, for chassis that do not say their own."""
+    encapsulation: Encapsulation = "geneve"
+    """How packets between hypervisors are wrapped, for chassis that do not say their own."""
+
+
+class OpenVSwitch(PodSettings):
+    """Open vSwitch on the hypervisor nodes."""
+
+    datapath: Literal["auto", "netdev", "system"] = "auto"
+    """system uses the kernel module, netdev runs in user space, auto takes the module if the
+    node has it."""
+
+
+class ServicePort(Struct):
+    """A Service that is made for a database."""
+
+    name: Name
+    """Name of the Service."""
+    port: Port
+    """Port of the Service."""
+
+
+class Connection(Struct):
+    """How others reach a database."""
+
+    service: ServicePort
+    """The Service in front of the database."""
+
+
+class NeutronIntegration(Struct):
+    """How Neutron and the hypervisors reach the databases."""
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "self.nbConnection.service.name != self.sbConnection.service.name",
+            "nbConnection and sbConnection: need Services of different names",
+        ),
+    )
+
+    nb_connection: Connection = Connection(service=ServicePort(name="ovn-nb", port=6641))
+    """The northbound database, for Neutron."""
+    sb_connection: Connection = Connection(service=ServicePort(name="ovn-sb", port=6642))
+    """The southbound database, for Neutron and the hypervisors."""
+
+
+class OvnTls(Struct):
+    """Encryption between all parts of OVN."""
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!(has(self.certSecretRef) && has(self.issuerRef))",
+            "tls: set at most one of certSecretRef and issuerRef",
+        ),
+    )
+
+    enabled: bool = False
+    """Use TLS on all database connections."""
+    cert_secret_ref: SecretRef | None = None
+    """Secret with tls.crt, tls.key and ca.crt."""
+    issuer_ref: IssuerRef | None = None
+    """Issuer of the certificate, instead of a Secret. With neither, an own CA is made."""
+
+
+class OVNClusterSpec(Struct):
+    """The OVN that should run."""
+
+    ovn_image: Image
+    """Container image with OVN's databases, northd and controller."""
+    ovs_image: Image
+    """Container image with Open vSwitch."""
+    image_pull_secrets: PullSecrets | None = None
+    """Credentials of the registries that the images come from."""
+    northbound: OvnDatabase = OvnDatabase()
+    """The northbound database: the networks that Neutron asks for."""
+    southbound: OvnDatabase = OvnDatabase()
+    """The southbound database: the networks as hypervisors realise them."""
+    northd: Workload = Workload()
+    """The daemons that translate from the northbound to the southbound database. One is active."""
+    controller: OvnController = OvnController()
+    """ovn-controller on the hypervisor nodes. Unset nodeSelector: nodes that are labelled
+    node-role.kubernetes.io/hypervisor."""
+    ovs: OpenVSwitch = OpenVSwitch()
+    """Open vSwitch on the hypervisor nodes. Unset nodeSelector: nodes that are labelled
+    node-role.kubernetes.io/hypervisor."""
+    neutron_integration: NeutronIntegration = NeutronIntegration()
+    """How Neutron and the hypervisors reach the databases."""
+    tls: OvnTls = OvnTls()
+    """Encryption between all parts of OVN."""
+
+
+class Endpoints(Struct):
+    """Addresses of the databases."""
+
+    northbound: str | None = None
+    """Northbound database, as a connection string of OVN."""
+    southbound: str | None = None
+    """Southbound database, as a connection string of OVN."""
+
+
+class OVNClusterStatus(Struct):
+    """The OVN that runs."""
+
+    conditions: Conditions = []
+    """Facts about the cluster. Ready is True when all others are."""
+    observed_generation: int | None = None
+    """The generation of the spec that this status speaks about."""
+    endpoints: Endpoints | None = None
+    """Addresses of the databases, for Neutron and the hypervisors."""
+    chassis_count: int | None = None
+    """Hypervisors that are registered in the southbound database."""
+    active_controllers: int | None = None
+    """Hypervisors whose ovn-controller is up to date."""
+
+
+@resource(
+    CLUSTER,
+    short_names=("ovnc",),
+    columns=(
+        READY,
+        Column("Chassis", ".status.chassisCount", "integer"),
+        Column("Active", ".status.activeControllers", "integer"),
+        Column("Northbound", ".status.endpoints.northbound", priority=1),
+        AGE,
+    ),
+)
+class OVNCluster(Resource[OVNClusterSpec, OVNClusterStatus]):
+    """OVN, the virtual network: two databases and northd, and daemons on every hypervisor."""
+
+
+class ChassisEncapsulation(Struct):
+    """How other hypervisors reach this one."""
+
+    type: Encapsulation = "geneve"
+    """How packets are wrapped."""
+    ip: IpAddress
+    """Address of the hypervisor on the network between hypervisors."""
+
+
+class OVNChassisSpec(Struct):
+    """A hypervisor as OVN should know it."""
+
+    hostname: Annotated[Name, Immutable]
+    """Name of the node. Cannot change."""
+    system_id: Annotated[
+        str, Meta(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9][-._A-Za-z0-9]*$"), Immutable
+    ]
+    """Identity of the node's Open vSwitch. Cannot change."""
+    bridge_mappings: BridgeMappings | None = None
+    """Bridges to physical networks. Unset: those of the OVNCluster."""
+    encapsulation: ChassisEncapsulation
+    """How other hypervisors reach this one."""
+
+
+class OVNChassisStatus(Struct):
+    """A hypervisor as OVN knows it."""
+
+    conditions: Conditions = []
+    """Facts about the chassis. Ready is True when all others are."""
+    observed_generation: int | None = None
+    """The generation of the spec that this status speaks about."""
+    registered_at: Timestamp | None = None
+    """When the chassis first appeared in the southbound database."""
+    last_heartbeat: Timestamp | None = None
+    """When its ovn-controller last confirmed that it is up to date."""
+
+
+@resource(
+    CHASSIS,
+    short_names=("ovnch",),
+    columns=(
+        READY,
+        Column("Hostname", ".spec.hostname"),
+        Column("Address", ".spec.encapsulation.ip"),
+        Column("Heartbeat", ".status.lastHeartbeat", "date"),
+        AGE,
+    ),
+)
+class OVNChassis(Resource[OVNChassisSpec, OVNChassisStatus]):
+    """A hypervisor in the virtual network. Made by the operator, one for each hypervisor node."""
