@@ -7,7 +7,7 @@
         assert plane.audit(since=start, agent="cobaltcore") == []
 
 Pods are never run. Without the controller manager nothing is collected, no namespace is ever
-emptied, and pods need no ServiceAccount.
+emptied, aggregated roles ("view", "edit") hold no rules, and pods need no ServiceAccount.
 """
 
 import http.client
@@ -164,13 +164,16 @@ class ControlPlaneHarness:
 
     # --- requests ---------------------------------------------------------------------------
 
-    def kubectl(self, *arguments: str, input: str | None = None, user: str = ADMIN) -> str:  # noqa: A002
+    def kubectl(
+        self,
+        *arguments: str,
+        input: str | None = None,  # noqa: A002 - as in subprocess
+        user: str = ADMIN,
+        kubeconfig: Path | None = None,
+    ) -> str:
         """Run kubectl and return what it wrote to standard output."""
-        command = [
-            str(self.programs / "kubectl"),
-            f"--kubeconfig={self.kubeconfig(user)}",
-            *arguments,
-        ]
+        config = kubeconfig or self.kubeconfig(user)
+        command = [str(self.programs / "kubectl"), f"--kubeconfig={config}", *arguments]
         done = subprocess.run(
             command,
             input=input,
@@ -344,5 +347,5 @@ class ControlPlaneHarness:
 
 
 def _is_established(crd: Mapping[str, Any]) -> bool:
-    conditions = crd.get("status", {}).get("conditions", [])
+    conditions = crd.get("status", {}).get("conditions") or []  # null for a moment
     return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
