@@ -14,6 +14,7 @@ from cobaltcore.api.base import (
     list_map,
 )
 from cobaltcore.api.pods import PodSettings, PullSecrets
+from cobaltcore.api.release import ReleaseName
 from cobaltcore.runtime.meta import Condition
 
 Host = Annotated[
@@ -362,7 +363,7 @@ class ServiceStatus(Struct):
     """The generation of the spec that this status speaks about."""
     endpoint: str | None = None
     """Address at which the service answers inside the cluster."""
-    installed_release: str | None = None
+    installed_release: ReleaseName | None = None
     """OpenStack release that the database and all pods are at."""
     replicas: int | None = None
     """API pods that exist."""

@@ -244,7 +244,7 @@ class ControlPlaneStatus(Struct):
     """Steps done of all steps, for example 12/17."""
     update_phase: UpdatePhase | None = None
     """How far a change of the spec has come."""
-    installed_release: str | None = None
+    installed_release: release.ReleaseName | None = None
     """OpenStack release that all services are at."""
     services: Annotated[dict[str, ServiceReport], Meta(max_length=32)] = {}
     """The services in short, by name."""

@@ -57,10 +57,6 @@ def openapi(definition: base.Definition) -> schema.Schema:
         "spec": schema.of_struct(spec),
         "status": schema.of_struct(status, defaults=False),
     }
-    if _is_all_optional(spec) and any(
-        "default" in child for child in properties["spec"].get("properties", {}).values()
-    ):
-        properties["spec"]["default"] = {}
     whole: schema.Schema = {
         "type": "object",
         "description": descriptions.of_class(definition.struct),
@@ -125,11 +121,6 @@ def _parts(struct: type[msgspec.Struct]) -> tuple[type[msgspec.Struct], type[msg
 def _struct_of(info: inspect.Type) -> type[msgspec.Struct] | None:
     members = info.types if isinstance(info, inspect.UnionType) else (info,)
     return next((m.cls for m in members if isinstance(m, inspect.StructType)), None)
-
-
-def _is_all_optional(struct: type[msgspec.Struct]) -> bool:
-    info = inspect.type_info(struct)
-    return isinstance(info, inspect.StructType) and not any(f.required for f in info.fields)
 
 
 class _Dumper(yaml.SafeDumper):

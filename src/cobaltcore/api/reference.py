@@ -1,6 +1,9 @@
 """Definitions to Markdown reference pages, from the same schemas as the CRDs. Pure: no I/O."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
 
 from cobaltcore.api import base, crd
 from cobaltcore.api.schema import Schema
@@ -8,9 +11,7 @@ from cobaltcore.api.schema import Schema
 _BOUNDS = (
     ("minimum", "≥ {}"),
     ("maximum", "≤ {}"),
-    ("minLength", "at least {} characters"),
     ("maxLength", "at most {} characters"),
-    ("minItems", "at least {} items"),
     ("maxItems", "at most {} items"),
     ("maxProperties", "at most {} entries"),
 )
@@ -72,23 +73,43 @@ def _facts(definition: base.Definition) -> list[str]:
 
 def _table(schema: Schema) -> list[str]:
     rows = ["| Field | Type | Default | Description |", "| --- " * 4 + "|"]
-    for path, field, required in _fields(schema, prefix=""):
-        default = "required" if required else _default(field)
-        text = _cell(field.get("description", ""))
-        limits = _limits(field)
-        rows.append(f"| `{path}` | {_type(field)} | {default} | {text}{limits} |")
+    for row in _rows(schema, prefix="", seen={}):
+        default = "required" if row.required else _default(row.field)
+        text = _cell(row.field.get("description", ""))
+        if row.same_as:
+            text += f" Fields as in `{row.same_as}`."
+        rows.append(
+            f"| `{row.path}` | {_type(row.field)} | {default} | {text}{_limits(row.field)} |"
+        )
     return rows
 
 
-def _fields(schema: Schema, *, prefix: str) -> Iterator[tuple[str, Schema, bool]]:
+class _Row(NamedTuple):
+    path: str
+    field: Schema
+    required: bool
+    same_as: str
+
+
+def _rows(schema: Schema, *, prefix: str, seen: dict[str, str]) -> Iterator[_Row]:
+    """Walk the fields; an object that was told before is referred to instead of repeated."""
     required = schema.get("required", [])
     for name, field in schema.get("properties", {}).items():
         path = f"{prefix}{name}"
-        yield path, field, name in required
-        if path != "conditions":
-            yield from _fields(field, prefix=f"{path}.")
-            yield from _fields(field.get("items", {}), prefix=f"{path}[].")
-            yield from _fields(field.get("additionalProperties", {}), prefix=f"{path}.*.")
+        inner, suffix = _inner(field)
+        below = inner.get("properties", {})
+        same_as = seen.setdefault(str(below), path) if len(below) > 1 else path
+        yield _Row(path, field, name in required, "" if same_as == path else same_as)
+        if path != "conditions" and same_as == path:
+            yield from _rows(inner, prefix=f"{path}{suffix}.", seen=seen)
+
+
+def _inner(field: Schema) -> tuple[Schema, str]:
+    if "items" in field:
+        return field["items"], "[]"
+    if "additionalProperties" in field:
+        return field["additionalProperties"], ".*"
+    return field, ""
 
 
 def _rules(schema: Schema) -> Iterator[str]:
@@ -125,7 +146,7 @@ def _default(schema: Schema) -> str:
     default = schema.get("default")
     if default is None or isinstance(default, dict):
         return ""
-    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+    return f"`{msgspec.json.encode(default).decode()}`".replace('"', "")
 
 
 def _cell(text: str) -> str:

@@ -14,11 +14,11 @@ ReleaseName = Annotated[str, Meta(max_length=6, pattern=r"^20[0-9]{2}\.[12]$")]
 
 DEFAULT = "2025.2"
 
-# The same rules as `Release.may_follow`, for the schema: `new` and `old` are CEL expressions.
+# `Release.may_follow` for the schema, in arithmetic that the API server can bound: read as
+# numbers, the next release is 0.1 or 0.9 away, and the second next 1.0.
 _FOLLOWS = (
-    "{new} == {old}"
-    " || ({old}.endsWith('.1') && {new} == {old}.substring(0, 4) + '.2')"
-    " || {new} == string(int({old}.substring(0, 4)) + 1) + '.1'"
+    "double({new}) - double({old}) > -0.05 && (double({new}) - double({old}) < 0.95"
+    " || (double({new}) - double({old}) < 1.05 && {old}.endsWith('.1')))"
 )
 
 

@@ -188,7 +188,25 @@ def _set_default(schema: Schema, default: Any) -> None:
         return
     # An empty object only matters when something below it has a default of its own.
     if default != {} or any("default" in child for child in schema.get("properties", {}).values()):
-        schema["default"] = default
+        schema["default"] = _filled(default, schema) if _has_rules(schema) else default
+
+
+def _has_rules(schema: Schema) -> bool:
+    children = schema.get("properties", {}).values()
+    return "x-kubernetes-validations" in schema or any(map(_has_rules, children))
+
+
+def _filled(value: Any, schema: Schema) -> Any:
+    """A default with the defaults below it: the API server checks it against the rules as it is."""
+    if not isinstance(value, dict):
+        return value
+    filled = dict(value)
+    for name, child in schema.get("properties", {}).items():
+        if name in value:
+            filled[name] = _filled(value[name], child)
+        elif "default" in child:
+            filled[name] = _filled(child["default"], child)
+    return filled
 
 
 def _fix(schema: Schema, *, field: inspect.Field, validations: list[Schema]) -> None:

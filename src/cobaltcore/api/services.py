@@ -7,7 +7,7 @@ from cobaltcore.api.blocks import ExtraConfig, ImageDigest, ImageRepository, Ima
 from cobaltcore.api.keystone import CredentialKeyRotation, Federation, KeyRotation
 from cobaltcore.api.neutron import Ml2
 from cobaltcore.api.nova import Cell, Compute
-from cobaltcore.api.pods import PodSettings, Replicas
+from cobaltcore.api.pods import PodSettings, Replicas, Resources
 
 
 class ImageOverride(Struct):
@@ -47,11 +47,13 @@ class ServiceSettings(ServiceToggle):
     """How many pods run. Unset: global.replicas, or else 2."""
 
 
-class WorkloadSettings(PodSettings):
-    """One set of equal pods. What is unset here follows the settings of the whole service."""
+class WorkloadSettings(Struct):
+    """One set of equal pods of a service."""
 
     replicas: Replicas | None = None
     """How many pods run. Unset: global.replicas, or else 2."""
+    resources: Resources | None = None
+    """CPU and memory of the main container. Unset: as for the whole service."""
 
 
 class KeystoneSettings(ServiceSettings):
