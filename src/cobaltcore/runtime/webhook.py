@@ -4,6 +4,7 @@ The certificate is looked at in every handshake, so a new one counts from the ne
 and connections that are open live on. A new pair that cannot be used leaves the old one in place.
 """
 
+import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from cobaltcore.runtime.admission import Answer, Webhooks
 # An update carries the object twice, and the API server takes objects of up to 3 MiB.
 BODY_LIMIT_BYTES = 8 * 1024 * 1024
 DRAIN_SECONDS = 25.0
+# Peers have this long to read the last answer and to close TLS in turn.
+FAREWELL_SECONDS = 0.2
 
 _log = log.get("webhook")
 
@@ -79,8 +82,17 @@ class WebhookServer:
 
     async def stop(self) -> None:
         """Take no more connections, answer what was asked, then close."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._runner is None:
+            return
+        server = self._runner.server
+        transports = [each.transport for each in server.connections] if server else []
+        await self._runner.cleanup()
+        if transports:
+            await asyncio.sleep(FAREWELL_SECONDS)
+        for transport in transports:
+            if transport is not None:
+                transport.abort()
+        self._runner = None
 
 
 class ServingCertificate:

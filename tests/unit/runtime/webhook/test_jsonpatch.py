@@ -2,7 +2,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cobaltcore.runtime import jsonpatch
@@ -46,6 +46,7 @@ def spelled(value: Any) -> str:
     return repr([spelled(each) for each in value]) if isinstance(value, list) else repr(value)
 
 
+@settings(deadline=None)
 @given(before=OBJECTS, after=OBJECTS)
 def test_diff_leads_from_one_object_to_the_other(
     before: dict[str, Any], after: dict[str, Any]
@@ -55,6 +56,7 @@ def test_diff_leads_from_one_object_to_the_other(
     assert spelled(applied(before, operations)) == spelled(after)
 
 
+@settings(deadline=None)
 @given(value=OBJECTS)
 def test_diff_of_equal_objects_is_empty(value: dict[str, Any]) -> None:
     assert jsonpatch.diff(value, copy.deepcopy(value)) == []
