@@ -159,7 +159,7 @@ class NamespacedName(Struct):
 
 
 class DecisionSpec(Struct):
-    """A question: which host?"""
+    """What needs a host, and who is to choose it."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = tuple(
         Rule(
