@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from cobaltcore.runtime import diff, errors
-from cobaltcore.runtime.changeset import Applied, ChangeSet
+from cobaltcore.runtime.changeset import Applied, ChangeSet, Outcome
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.meta import Key, Kind, Object, key_of, owner_reference
 
@@ -82,7 +82,7 @@ class Applier:
         result = await self._send(kind, wanted, known=live is not None)
         self._accepted[kind, key] = _Accepted(_digest(wanted), diff.project(result, wanted))
         informer.observe(result)
-        return Applied(kind, key, "created" if live is None else "configured", result)
+        return Applied(kind, key, _outcome(live, result), result)
 
     async def _send(self, kind: Kind, wanted: Object, *, known: bool) -> Object:
         """An object that we do not know is not taken over from another manager."""
@@ -125,6 +125,13 @@ def _marked(kind: Kind, body: Mapping[str, Any], owner: Object | None) -> Object
     fingerprint = diff.digest(wanted)
     meta["annotations"] = {**(meta.get("annotations") or {}), APPLIED: fingerprint}
     return wanted
+
+
+def _outcome(live: Object | None, result: Object) -> Outcome:
+    if live is None:
+        return "created"
+    same = live["metadata"]["resourceVersion"] == result["metadata"]["resourceVersion"]
+    return "unchanged" if same else "configured"
 
 
 def _digest(wanted: Object) -> str:

@@ -34,49 +34,59 @@ class _Pulse:
     tokens: float
     last: float
     spacing: float
+    changes: int = 0
 
 
 class Pace:
     """Space out passes over a key that changes all the time.
 
-    A few passes in a row run at once. A key that goes on changing is looked at after `spacing`
-    seconds, which doubles up to `longest`; a rest of `burst * spacing` makes it fresh again.
+    A few passes in a row run at once. Then a pass waits until the key is quiet for a moment, or for
+    `spacing` seconds if it never is. A storm (many changes since the last pass) makes the spacing
+    grow, a mere bustle lets it shrink again.
     """
 
-    def __init__(self, *, burst: int = 3, spacing: float = 0.25, longest: float = 2) -> None:
-        self._burst = burst
-        self._spacing = spacing
-        self._longest = longest
+    BURST = 3
+    QUIET = 0.5
+    STORM = 5
+    SHORTEST = 0.25
+    LONGEST = 30.0
+
+    def __init__(self) -> None:
         self._pulses: dict[Hashable, _Pulse] = {}
 
+    def noticed(self, key: Hashable) -> None:
+        """Count a change."""
+        pulse = self._pulses.get(key)
+        if pulse is not None:
+            pulse.changes += 1
+
     def delay(self, key: Hashable, now: float) -> float:
-        """Seconds until the next pass over `key` may start."""
+        """Seconds until a pass may start, for a change that comes now."""
         pulse = self._pulses.get(key)
         if pulse is None or self._tokens(pulse, now) >= 1:
             return 0
-        return max(0.0, pulse.last + pulse.spacing - now)
+        return max(0.0, min(pulse.last + pulse.spacing - now, self.QUIET))
 
     def ran(self, key: Hashable, now: float) -> None:
         """A pass over `key` starts."""
         pulse = self._pulses.get(key)
         if pulse is None:
             self._forget_rested(now)
-            self._pulses[key] = _Pulse(self._burst - 1, now, self._spacing)
+            self._pulses[key] = _Pulse(self.BURST - 1, now, self.SHORTEST)
             return
-        tokens = self._tokens(pulse, now)
-        if tokens >= self._burst:
-            pulse.spacing = self._spacing
-        elif tokens < 1:
-            pulse.spacing = min(self._longest, pulse.spacing * 2)
-        pulse.tokens = max(0.0, tokens - 1)
+        stormy = pulse.changes >= self.STORM
+        spacing = pulse.spacing * 3 if stormy else pulse.spacing / 3
+        pulse.tokens = max(0.0, self._tokens(pulse, now) - 1)
+        pulse.spacing = min(self.LONGEST, max(self.SHORTEST, spacing))
         pulse.last = now
+        pulse.changes = 0
 
     def _tokens(self, pulse: _Pulse, now: float) -> float:
-        return min(self._burst, pulse.tokens + (now - pulse.last) / (2 * pulse.spacing))
+        return min(self.BURST, pulse.tokens + (now - pulse.last) / (2 * pulse.spacing))
 
     def _forget_rested(self, now: float) -> None:
         if len(self._pulses) < 1024:
             return
-        rested = [k for k, p in self._pulses.items() if self._tokens(p, now) >= self._burst]
+        rested = [k for k, p in self._pulses.items() if self._tokens(p, now) >= self.BURST]
         for key in rested:
             del self._pulses[key]

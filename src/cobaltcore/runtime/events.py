@@ -7,7 +7,7 @@ from typing import Literal
 from cobaltcore.runtime import diff, errors, log
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.meta import Key, Kind, Object
+from cobaltcore.runtime.meta import Key, Kind, Object, key_of
 
 EVENT = Kind("events.k8s.io", "v1", "Event", "events")
 EventType = Literal["Normal", "Warning"]
@@ -59,9 +59,8 @@ class Recorder:
         try:
             if said is None:
                 event = self._event(obj, type_, reason, note, action, now)
-                created = await self._cluster.client.create(EVENT, event)
-                key = Key(event["metadata"]["namespace"], created["metadata"]["name"])
-                self._said[fingerprint] = _Said(key, now)
+                await self._cluster.client.create(EVENT, event)
+                self._said[fingerprint] = _Said(key_of(event), now)
             else:
                 await self._repeat(said, now)
         except (errors.ApiError, errors.Unreachable) as error:
@@ -91,7 +90,7 @@ class Recorder:
             "apiVersion": EVENT.api_version,
             "kind": EVENT.kind,
             "metadata": {
-                "generateName": f"{meta['name']}.",
+                "name": f"{meta['name']}.{int(now.timestamp() * 1e9):x}",
                 "namespace": meta.get("namespace") or "default",
             },
             "eventTime": _micro(now),

@@ -112,9 +112,11 @@ class Manager:
             for controller in self._controllers:
                 controller.stop()
             grace = self._settings.shutdown_grace.total_seconds()
-            _, late = await asyncio.wait(tasks, timeout=grace)
+            ended, late = await asyncio.wait(tasks, timeout=grace)
             if late:
                 _log.warning("passes cut off", seconds=grace)
+            for task in ended:
+                task.result()
         finally:
             await _cancel([stopped, *tasks])
 
@@ -124,8 +126,10 @@ class Manager:
         stopped = asyncio.ensure_future(self._stop.wait())
         try:
             await asyncio.wait({leader, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if not leader.done() and self.leading:
+            if self.leading:
                 await asyncio.wait({leader})
+            if leader.done():
+                leader.result()
         finally:
             await _cancel([leader, stopped])
 

@@ -30,17 +30,17 @@ class Queue(Generic[K]):
         *,
         clock: Clock | None = None,
         backoff: Backoff | None = None,
-        pace: Pace | None = None,
     ) -> None:
         self._clock = clock or SystemClock()
         self._backoff = backoff or Backoff()
-        self._pace = pace or Pace()
+        self._pace = Pace()
         self._urgent: deque[K] = deque()
         self._patient: deque[K] = deque()
         self._waiting: set[K] = set()
         self._held: set[K] = set()
         self._again: set[K] = set()
         self._later: dict[K, _Later] = {}
+        self._paced: dict[K, Timer] = {}
         self._takers: deque[asyncio.Future[None]] = deque()
 
     def __len__(self) -> int:
@@ -49,18 +49,15 @@ class Queue(Generic[K]):
     @property
     def idle(self) -> bool:
         """Whether nothing waits, nothing is held and nothing is due later."""
-        return not (self._waiting or self._held or self._later)
+        return not (self._waiting or self._held or self._later or self._paced)
 
     def add(self, key: K, *, patient: bool = False) -> None:
         """Ask for a pass over `key`."""
+        self._pace.noticed(key)
         if key in self._held:
             self._again.add(key)
         elif key not in self._waiting:
-            delay = self._pace.delay(key, self._clock.monotonic())
-            if delay > 0:
-                self.add_after(key, delay)
-            else:
-                self._enqueue(key, patient=patient)
+            self._admit(key, patient=patient)
 
     def add_after(self, key: K, seconds: float) -> None:
         """Ask for a pass after a while; an earlier request stands."""
@@ -96,7 +93,7 @@ class Queue(Generic[K]):
         self._held.discard(key)
         if key in self._again:
             self._again.discard(key)
-            self.add(key)
+            self._admit(key, patient=False)
 
     def retry(self, key: K, *, at_least: float = 0) -> float:
         """Ask for another try after a failure; return the delay in seconds."""
@@ -119,21 +116,39 @@ class Queue(Generic[K]):
 
     def close(self) -> None:
         """Call off everything that is due later."""
-        for later in self._later.values():
-            later.timer.cancel()
+        for timer in [*(later.timer for later in self._later.values()), *self._paced.values()]:
+            timer.cancel()
         self._later.clear()
+        self._paced.clear()
+
+    def _admit(self, key: K, *, patient: bool) -> None:
+        """Let the key wait for a worker, at the pace that its changes allow."""
+        paced = self._paced.pop(key, None)
+        if paced is not None:
+            paced.cancel()
+        delay = self._pace.delay(key, self._clock.monotonic())
+        if delay > 0:
+            self._paced[key] = self._clock.call_later(delay, lambda: self._due(key))
+        else:
+            self._enqueue(key, patient=patient)
 
     def _due(self, key: K) -> None:
-        del self._later[key]
+        """Its time has come, by whichever of its timers."""
+        self._call_off(key)
         if key in self._held:
             self._again.add(key)
         elif key not in self._waiting:
             self._enqueue(key, patient=False)
 
-    def _enqueue(self, key: K, *, patient: bool) -> None:
-        later = self._later.pop(key, None)
+    def _call_off(self, key: K) -> None:
+        later, paced = self._later.pop(key, None), self._paced.pop(key, None)
         if later is not None:
             later.timer.cancel()
+        if paced is not None:
+            paced.cancel()
+
+    def _enqueue(self, key: K, *, patient: bool) -> None:
+        self._call_off(key)
         self._waiting.add(key)
         (self._patient if patient else self._urgent).append(key)
         self._wake()

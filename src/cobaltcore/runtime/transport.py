@@ -1,10 +1,10 @@
 """The one seam to the network: a request in, bytes out. Tests put faults in between here."""
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from ssl import SSLContext
 from typing import Protocol
 
 import aiohttp
@@ -19,7 +19,7 @@ class Identity:
     """As whom one request speaks: its headers, and TLS settings that hold a client certificate."""
 
     headers: Headers = field(default=(), repr=False)
-    ssl: ssl.SSLContext | None = None
+    ssl: SSLContext | None = None
 
 
 class Credentials(Protocol):
@@ -39,7 +39,7 @@ class Connection:
     """Where the API server is, and as whom we speak to it."""
 
     server: str
-    ssl: ssl.SSLContext | bool = True
+    ssl: SSLContext | bool = True
     credentials: Credentials | None = None
     namespace: str = "default"
     server_name: str = ""
@@ -118,7 +118,10 @@ class HttpTransport:
                     raise errors.from_status(
                         answer.status, await answer.read(), retry_after=retry_after
                     )
-                yield answer.content.iter_any()
+                try:
+                    yield answer.content.iter_any()
+                finally:
+                    _hang_up(answer)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._unreachable(error) from error
 
@@ -183,6 +186,12 @@ class HttpTransport:
             f"the API server at {self._connection.server} does not answer: {cause}",
             hint="check that the server runs and that the address in the kubeconfig is right",
         )
+
+
+def _hang_up(answer: aiohttp.ClientResponse) -> None:
+    """A stream that is left early is cut: a polite end would wait for the server's next words."""
+    if answer.connection is not None and answer.connection.transport is not None:
+        answer.connection.transport.abort()
 
 
 def _retry_after(answer: aiohttp.ClientResponse) -> float:

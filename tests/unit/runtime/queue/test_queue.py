@@ -1,0 +1,173 @@
+import asyncio
+
+import pytest
+
+from cobaltcore.runtime.backoff import Backoff
+from cobaltcore.runtime.queue import Queue
+from tests.support.fake_clock import FakeClock, settle
+
+
+def a_queue(clock: FakeClock) -> Queue[str]:
+    return Queue(clock=clock, backoff=Backoff(first=1, longest=60))
+
+
+async def take(queue: Queue[str]) -> str:
+    key = await asyncio.wait_for(queue.get(), 5)
+    assert key is not None
+    return key
+
+
+async def test_a_key_added_often_is_handed_out_once() -> None:
+    queue = a_queue(FakeClock())
+    for _ in range(100):
+        queue.add("a")
+    assert await take(queue) == "a"
+    queue.done("a")
+    assert queue.idle
+
+
+async def test_a_key_added_while_held_comes_back_after_done() -> None:
+    queue = a_queue(FakeClock())
+    queue.add("a")
+    await take(queue)
+    queue.add("a")
+    assert len(queue) == 0
+    queue.done("a")
+    assert await take(queue) == "a"
+
+
+async def test_no_two_workers_hold_the_same_key() -> None:
+    queue = a_queue(FakeClock())
+    queue.add("a")
+    await take(queue)
+    queue.add("a")
+    second = asyncio.ensure_future(queue.get())
+    await settle()
+    assert not second.done()
+    queue.done("a")
+    assert await second == "a"
+
+
+async def test_what_changes_now_goes_before_what_the_start_found() -> None:
+    queue = a_queue(FakeClock())
+    queue.add("old", patient=True)
+    queue.add("new")
+    assert [await take(queue), await take(queue)] == ["new", "old"]
+
+
+async def test_retry_waits_longer_each_time_and_forget_starts_over() -> None:
+    queue = a_queue(FakeClock())
+    delays = [queue.retry("a") for _ in range(6)]
+    assert all(later > earlier for earlier, later in zip(delays, delays[2:], strict=False))
+    queue.forget("a")
+    assert queue.retry("a") < 2
+
+
+async def test_retry_honours_the_delay_that_the_server_asks_for() -> None:
+    queue = a_queue(FakeClock())
+    assert queue.retry("a", at_least=30) == 30
+
+
+async def test_a_delayed_key_comes_when_due_and_an_earlier_request_stands() -> None:
+    clock = FakeClock()
+    queue = a_queue(clock)
+    queue.add_after("a", 10)
+    queue.add_after("a", 100)
+    await clock.advance(9)
+    assert len(queue) == 0
+    await clock.advance(2)
+    assert await take(queue) == "a"
+    queue.done("a")
+    assert queue.idle
+
+
+async def test_an_added_key_does_not_come_again_for_its_delayed_request() -> None:
+    clock = FakeClock()
+    queue = a_queue(clock)
+    queue.add_after("a", 10)
+    queue.add("a")
+    await take(queue)
+    queue.done("a")
+    await clock.advance(20)
+    assert queue.idle
+
+
+async def test_a_cancelled_worker_passes_its_wakeup_on() -> None:
+    queue = a_queue(FakeClock())
+    first = asyncio.ensure_future(queue.get())
+    second = asyncio.ensure_future(queue.get())
+    await settle()
+    queue.add("a")
+    first.cancel()
+    assert await asyncio.wait_for(second, 5) == "a"
+
+
+async def test_workers_leave_when_told_to() -> None:
+    queue = a_queue(FakeClock())
+    stopping = False
+    worker = asyncio.ensure_future(queue.get(unless=lambda: stopping))
+    await settle()
+    stopping = True
+    queue.wake_all()
+    assert await asyncio.wait_for(worker, 5) is None
+
+
+async def run_passes(queue: Queue[str]) -> int:
+    passes = 0
+    while len(queue):
+        key = await take(queue)
+        passes += 1
+        queue.done(key)
+    return passes
+
+
+@pytest.mark.parametrize("interval", [0.001, 0.005, 0.03])
+async def test_a_key_in_a_storm_is_handed_out_a_few_times_only(interval: float) -> None:
+    clock = FakeClock()
+    queue = a_queue(clock)
+    passes = 0
+    for _ in range(2000):
+        queue.add("a")
+        passes += await run_passes(queue)
+        await clock.advance(interval)
+        passes += await run_passes(queue)
+    assert passes <= 10
+    assert not queue.idle, "the last change is still to be looked at"
+
+
+async def test_the_end_of_a_storm_is_looked_at_soon() -> None:
+    clock = FakeClock()
+    queue = a_queue(clock)
+    for _ in range(2000):
+        queue.add("a")
+        await run_passes(queue)
+        await clock.advance(0.01)
+        await run_passes(queue)
+    queue.add("a")
+    await clock.advance(0.6)
+    assert await run_passes(queue) == 1
+
+
+async def test_a_bustle_of_changes_is_followed_closely() -> None:
+    clock = FakeClock()
+    queue = a_queue(clock)
+    passes = 0
+    for _ in range(50):
+        queue.add("a")
+        await clock.advance(0.2)
+        passes += await run_passes(queue)
+    assert passes >= 20
+
+
+async def test_a_key_that_rested_is_handed_out_at_once() -> None:
+    clock = FakeClock()
+    queue = a_queue(clock)
+    for _ in range(4):
+        queue.add("a")
+        await run_passes(queue)
+    assert not queue.idle
+    await clock.advance(10)
+    await run_passes(queue)
+    await clock.advance(10)
+    queue.add("a")
+    assert len(queue) == 1

@@ -1,0 +1,63 @@
+from typing import Any
+
+from cobaltcore.runtime.meta import Key, Object
+from cobaltcore.runtime.store import Store
+
+
+def an_object(name: str, version: int, **meta: Any) -> Object:
+    return {"metadata": {"name": name, "namespace": "ns", "resourceVersion": str(version), **meta}}
+
+
+def test_a_newer_state_replaces_an_older_one_and_never_the_other_way() -> None:
+    store = Store()
+    assert store.put(an_object("a", 5))
+    assert store.put(an_object("a", 4)) is None
+    assert store.put(an_object("a", 5)) is None
+    change = store.put(an_object("a", 6))
+    assert change is not None
+    assert change.old == an_object("a", 5)
+
+
+def test_a_late_event_does_not_revive_what_was_removed() -> None:
+    store = Store()
+    store.put(an_object("a", 5))
+    store.remove(Key("ns", "a"), version=7)
+    assert store.put(an_object("a", 6)) is None
+    assert store.put(an_object("a", 8)) is not None
+
+
+def test_a_late_removal_does_not_hide_a_namesake_made_since() -> None:
+    store = Store()
+    store.put(an_object("a", 9))
+    assert store.remove(Key("ns", "a"), version=7) is None
+    assert store.get(Key("ns", "a")) is not None
+
+
+def test_objects_are_found_by_owner_and_by_own_indexes_after_every_change() -> None:
+    store = Store()
+    store.put(an_object("a", 1, ownerReferences=[{"uid": "u1"}], labels={"app": "x"}))
+    store.add_index("app", lambda obj: [obj["metadata"].get("labels", {}).get("app", "")])
+    assert [o["metadata"]["name"] for o in store.find("owner", "u1")] == ["a"]
+    assert [o["metadata"]["name"] for o in store.find("app", "x")] == ["a"]
+    store.put(an_object("a", 2, labels={"app": "y"}))
+    assert store.find("owner", "u1") == []
+    assert store.find("app", "x") == []
+    assert len(store.find("app", "y")) == 1
+    store.remove(Key("ns", "a"), version=3)
+    assert store.find("app", "y") == []
+
+
+def test_a_full_listing_finds_what_vanished() -> None:
+    store = Store()
+    store.put(an_object("a", 1))
+    store.put(an_object("b", 2))
+    gone = store.retain({Key("ns", "a")}, version=10)
+    assert [change.key.name for change in gone] == ["b"]
+    assert len(store) == 1
+
+
+def test_a_full_listing_keeps_what_was_made_after_it() -> None:
+    store = Store()
+    store.put(an_object("ours", 20))
+    assert store.retain(set(), version=10) == []
+    assert len(store) == 1
