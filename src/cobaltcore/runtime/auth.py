@@ -30,12 +30,14 @@ _log = log.get("auth")
 class Trust:
     """Whose server certificates are accepted; without an `authority` the system's list counts."""
 
-    authority: str = ""
+    authority: str | None = None
     verify: bool = True
 
     def context(self, pair: certificates.Pair | None = None) -> ssl.SSLContext:
-        """TLS settings of a client that presents `pair`."""
-        context = ssl.create_default_context(cadata=self.authority or None)
+        """TLS settings of a client that presents `pair`; SSLError or ValueError if unusable."""
+        if self.authority == "":
+            raise ValueError("the authority is empty")
+        context = ssl.create_default_context(cadata=self.authority)
         # Newer Pythons refuse authorities without some optional extensions; kubectl takes them.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if not self.verify:

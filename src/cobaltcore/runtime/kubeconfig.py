@@ -5,7 +5,6 @@ cannot be used is a ConfigError of one sentence that names the file, the entry, 
 """
 
 import base64
-import binascii
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,7 +56,7 @@ def _in_cluster(environ: Mapping[str, str], directory: Path) -> Connection:
     try:
         authority = (directory / "ca.crt").read_text()
         context = auth.Trust(authority).context()
-    except (OSError, ssl.SSLError) as error:
+    except (OSError, ValueError) as error:
         raise here.fault(
             f"ca.crt cannot be used: {error}",
             "let the pod mount its token (automountServiceAccountToken) or give a kubeconfig",
@@ -135,14 +134,9 @@ def _proxy(cluster: Found[Cluster]) -> str:
 
 
 def _trust(cluster: Found[Cluster]) -> auth.Trust:
-    value = cluster.value
-    authority = _content(
-        cluster,
-        "certificate-authority",
-        value.certificate_authority_data,
-        value.certificate_authority,
-    )
-    trust = auth.Trust(authority.decode(errors="replace"), not value.insecure_skip_tls_verify)
+    authority = _authority(cluster)
+    text = None if authority is None else authority.decode(errors="replace")
+    trust = auth.Trust(text, verify=not cluster.value.insecure_skip_tls_verify)
     try:
         trust.context()
     except (ssl.SSLError, ValueError) as error:
@@ -151,6 +145,16 @@ def _trust(cluster: Found[Cluster]) -> auth.Trust:
             "fetch the certificate of the cluster's authority again",
         ) from error
     return trust
+
+
+def _authority(cluster: Found[Cluster]) -> bytes | None:
+    value = cluster.value
+    return _content(
+        cluster,
+        "certificate-authority",
+        value.certificate_authority_data,
+        value.certificate_authority,
+    )
 
 
 def _credentials(
@@ -191,10 +195,10 @@ def _identity(user: Found[User], trust: auth.Trust) -> Identity:
         user, "client-certificate", value.client_certificate_data, value.client_certificate
     )
     key = _content(user, "client-key", value.client_key_data, value.client_key)
-    if not certificate and not key:
+    if certificate is None and key is None:
         return Identity(headers)
-    if not certificate or not key:
-        missing = "client-key" if certificate else "client-certificate"
+    if certificate is None or key is None:
+        missing = "client-certificate" if certificate is None else "client-key"
         raise user.fault(f"it has no {missing}", "a client certificate needs both parts")
     try:
         return Identity(headers, trust.context(certificates.Pair(certificate, key)))
@@ -216,17 +220,17 @@ def _read_token(owner: Found[Any], path: Path) -> str:
     return token
 
 
-def _content(owner: Found[Any], field: str, data: str, path: str) -> bytes:
-    """What a field holds; as with kubectl, data counts before a path."""
+def _content(owner: Found[Any], field: str, data: str, path: str) -> bytes | None:
+    """What a field holds, none if it is not set; as with kubectl, data counts before a path."""
     if data:
         try:
-            return base64.b64decode(data, validate=True)
-        except binascii.Error as error:
+            return base64.b64decode("".join(data.split()), validate=True)
+        except ValueError as error:
             raise owner.fault(
                 f"{field}-data is not base64", "encode it with: base64 -w0"
             ) from error
     if not path:
-        return b""
+        return None
     try:
         return owner.path(path).read_bytes()
     except OSError as error:
@@ -272,12 +276,7 @@ def _plugin(
 
 def _cluster_info(cluster: Found[Cluster]) -> dict[str, Any]:
     value = cluster.value
-    authority = _content(
-        cluster,
-        "certificate-authority",
-        value.certificate_authority_data,
-        value.certificate_authority,
-    )
+    authority = _authority(cluster) or b""
     extensions = {each.name: each.extension for each in value.extensions or ()}
     info = {
         "server": value.server,

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.fake_clock import FakeClock
-from tests.support.kubeconfigs import EXEC_V1, a_kubeconfig, a_plugin, runs
 
 from cobaltcore.runtime import certificates, errors, kubeconfig
 from cobaltcore.runtime.clock import timestamp
 from cobaltcore.runtime.transport import Credentials, Identity
+from tests.support.fake_clock import FakeClock
+from tests.support.kubeconfigs import EXEC_V1, a_kubeconfig, a_plugin, runs
 
 PATH = {"PATH": "/usr/bin:/bin"}
 

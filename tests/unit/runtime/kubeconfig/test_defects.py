@@ -3,9 +3,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.kubeconfigs import a_kubeconfig, encoded
 
 from cobaltcore.runtime import certificates, errors, kubeconfig
+from tests.support.kubeconfigs import a_kubeconfig, encoded
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PAIR = certificates.authority("someone", now=NOW)
@@ -86,6 +86,10 @@ def test_dangling_reference_is_named(
     [
         ({"server": ""}, "it has no server"),
         ({"server": "127.0.0.1:6443"}, "server '127.0.0.1:6443' is no http or https address"),
+        (
+            {"certificate-authority": "config.empty"},
+            "certificate-authority holds no readable PEM certificate",
+        ),
         ({"certificate-authority-data": "%%%"}, "certificate-authority-data is not base64"),
         (
             {"certificate-authority-data": encoded(b"no certificate")},
@@ -99,6 +103,7 @@ def test_dangling_reference_is_named(
     ],
 )
 def test_unusable_cluster_is_named(tmp_path: Path, cluster: dict[str, Any], message: str) -> None:
+    (tmp_path / "config.empty").touch()
     path = a_kubeconfig(tmp_path / "config", cluster=cluster)
 
     expected = message.replace("DIR", str(tmp_path))

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.kubeconfigs import a_kubeconfig, encoded
 
 from cobaltcore.runtime import certificates, kubeconfig
 from cobaltcore.runtime.transport import Connection, Headers
+from tests.support.kubeconfigs import a_kubeconfig, encoded
 
 PAIR = certificates.authority("someone", now=datetime(2026, 3, 1, tzinfo=UTC))
 
