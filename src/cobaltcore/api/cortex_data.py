@@ -25,6 +25,8 @@ KNOWLEDGE = Kind("cortex.c5c3.io", "v1alpha1", "Knowledge", "knowledges", namesp
 KPI_KIND = Kind("cortex.c5c3.io", "v1alpha1", "KPI", "kpis", namespaced=False)
 
 SchedulingDomain = Literal["nova", "cinder", "manila", "machines", "pods"]
+HostName = Annotated[str, Meta(min_length=1, max_length=255)]
+Text = Annotated[str, Meta(max_length=255)]
 Description = Annotated[str, Meta(max_length=1024)]
 PluginName = Annotated[str, Meta(max_length=128, pattern=r"^[a-z][a-z0-9_]*$")]
 MetricName = Annotated[str, Meta(max_length=128, pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")]

@@ -18,14 +18,12 @@ from cobaltcore.api.base import (
     resource,
 )
 from cobaltcore.api.blocks import Conditions
-from cobaltcore.api.cortex_data import SchedulingDomain
+from cobaltcore.api.cortex_data import HostName, SchedulingDomain, Text
 from cobaltcore.api.hypervisor import ProjectId, Uuid
 from cobaltcore.runtime.meta import Kind
 
 RESERVATION = Kind("cortex.c5c3.io", "v1alpha1", "Reservation", "reservations", namespaced=False)
 
-HostName = Annotated[str, Meta(min_length=1, max_length=255)]
-Text = Annotated[str, Meta(max_length=255)]
 Amounts = Annotated[dict[str, Quantity], Meta(min_length=1, max_length=16)]
 
 

@@ -19,7 +19,7 @@ from cobaltcore.api.base import (
 )
 from cobaltcore.api.blocks import Conditions
 from cobaltcore.api.cortex import StepName, Weight
-from cobaltcore.api.cortex_data import Description, ObjectName, SchedulingDomain
+from cobaltcore.api.cortex_data import Description, HostName, ObjectName, SchedulingDomain, Text
 from cobaltcore.api.hypervisor import Uuid
 from cobaltcore.runtime.meta import Kind
 
@@ -28,9 +28,6 @@ DECISION = Kind("cortex.c5c3.io", "v1alpha1", "Decision", "decisions", namespace
 DESCHEDULING = Kind(
     "cortex.c5c3.io", "v1alpha1", "Descheduling", "deschedulings", namespaced=False
 )
-
-HostName = Annotated[str, Meta(min_length=1, max_length=255)]
-Text = Annotated[str, Meta(max_length=255)]
 
 
 class Parameter(Struct):
