@@ -154,7 +154,6 @@ class HttpTransport:
         connection = self._connection
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                base_url=connection.server,
                 connector=aiohttp.TCPConnector(limit=0),
                 auto_decompress=True,
             )
@@ -163,7 +162,8 @@ class HttpTransport:
             headers.append(("Content-Type", request.content_type))
         return self._session.request(
             request.method,
-            request.path,
+            # Joined by hand, because a server behind a gateway has a path of its own.
+            connection.server + request.path,
             params=request.params,
             data=request.body or None,
             headers=headers,

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.control_plane import ControlPlaneHarness
-from tests.support.kubeconfigs import EXEC_V1, a_kubeconfig, a_plugin, encoded, runs
 
 from cobaltcore.lab import pki
 from cobaltcore.runtime import certificates, errors, kubeconfig
@@ -18,6 +16,8 @@ from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Kind
 from cobaltcore.runtime.transport import HttpTransport
 from cobaltcore.runtime.webhook import Endpoint, WebhookServer
+from tests.support.control_plane import ControlPlaneHarness
+from tests.support.kubeconfigs import EXEC_V1, a_kubeconfig, a_plugin, encoded, runs
 
 WHO_AM_I = Kind(
     "authentication.k8s.io",

@@ -10,8 +10,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.support.control_plane import ControlPlaneHarness, KubectlError
-from tests.support.operating import eventually
 
 from cobaltcore.runtime import admission, certificates, webhook_objects
 from cobaltcore.runtime.admission import AdmissionRequest, Decision, Webhooks
@@ -19,6 +17,8 @@ from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Kind, Object
 from cobaltcore.runtime.webhook import Endpoint, ServingCertificate, WebhookServer
 from cobaltcore.runtime.webhook_objects import MUTATING, VALIDATING, Target
+from tests.support.control_plane import ControlPlaneHarness, KubectlError
+from tests.support.operating import eventually
 
 GROUP = "webhook.test.cobalt"
 THING = Kind(GROUP, "v1", "Thing", "things")
