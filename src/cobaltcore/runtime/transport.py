@@ -1,6 +1,8 @@
 """The one seam to the network: a request in, bytes out. Tests put faults in between here."""
 
 import asyncio
+import socket
+import weakref
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -88,6 +90,33 @@ class Transport(Protocol):
 _ANONYMOUS = Identity()
 
 
+class _Sockets:
+    """The sockets of a transport, to know when the last one is closed.
+
+    A request that is cancelled leaves a TLS connection that says goodbye in the background.
+    """
+
+    def __init__(self) -> None:
+        self._open: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+    def open(self, address: aiohttp.AddrInfoType) -> socket.socket:
+        """Make a socket as asyncio would."""
+        family, kind, protocol, *_ = address
+        made = socket.socket(family, kind, protocol)
+        made.setblocking(False)  # noqa: FBT003 not ours to name
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._open.add(made)
+        return made
+
+    async def all_closed(self, *, within: float = 2) -> None:
+        """Wait for the goodbyes; a server that is gone does not answer them."""
+        end = asyncio.get_running_loop().time() + within
+        while any(each.fileno() != -1 for each in self._open):
+            if asyncio.get_running_loop().time() > end:
+                return
+            await asyncio.sleep(0.005)
+
+
 class HttpTransport:
     """Transport on aiohttp with a shared connection pool."""
 
@@ -96,6 +125,7 @@ class HttpTransport:
         self._agent = agent
         self._timeout = aiohttp.ClientTimeout(total=request_timeout, sock_connect=5)
         self._session: aiohttp.ClientSession | None = None
+        self._sockets = _Sockets()
 
     async def send(self, request: Request) -> Response:
         """Send a request and return the whole answer."""
@@ -129,8 +159,7 @@ class HttpTransport:
         """Give up all connections."""
         if self._session is not None:
             await self._session.close()
-            # One turn of the loop lets the sockets of the pool close.
-            await asyncio.sleep(0)
+            await self._sockets.all_closed()
 
     @asynccontextmanager
     async def _exchange(
@@ -154,7 +183,7 @@ class HttpTransport:
         connection = self._connection
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0),
+                connector=aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.open),
                 auto_decompress=True,
             )
         headers = [("User-Agent", self._agent), ("Accept", "application/json"), *identity.headers]
