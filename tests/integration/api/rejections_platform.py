@@ -3,24 +3,9 @@
 Every case starts from the first document of `examples/<kind>.yaml` and changes a few fields of it.
 """
 
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final
 
-REMOVED: Final = object()
-"""Value of a change that takes the field away."""
-
-
-class Rejection(NamedTuple):
-    """A change that the API server must refuse."""
-
-    kind: str
-    """Name of the example, which is the kind in lower case."""
-    changes: dict[str, Any]
-    """Dotted path of a field, list items by number, to its new value."""
-    field: str
-    """What the message of the API server must contain."""
-    on: Literal["create", "update", "status"] = "create"
-    """Whether the object is refused as new, as a change of the example, or as its status."""
-
+from tests.support.rejections import REMOVED, Rejection
 
 UUID = "11111111-2222-3333-4444-555555555555"
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.support.structural import Node, walk
 
 from cobaltcore.api import crd
+from tests.support.structural import Node, walk
 
 MANIFESTS = crd.manifests()
 # kubectl keeps a copy of what it applied in an annotation, which may hold this much.

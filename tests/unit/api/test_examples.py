@@ -2,9 +2,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.support import structural
 
 from cobaltcore.api import base
+from tests.support import structural
 
 EXAMPLES = structural.examples()
 STRUCTS = {(each.kind.api_version, each.kind.kind): each.struct for each in base.definitions()}

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 import yaml
 from msgspec import inspect
-from tests.unit.api.foreign_examples import EXAMPLES, Example
 
 from cobaltcore.api.foreign import kubernetes, manifest
 from cobaltcore.runtime.meta import Condition, Key, Kind, Struct
+from tests.unit.api.foreign_examples import EXAMPLES, Example
 
 SCHEMAS = Path(__file__).resolve().parents[4] / "shared" / "crds"
 KEY = Key("openstack", "example")

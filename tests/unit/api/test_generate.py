@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+
 from tools import generate
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent

@@ -1,0 +1,449 @@
+"""Hand-made invalid objects of the c5c3, service and OVN kinds, with what the answer must say.
+
+Every case starts from the first document of `examples/<kind>.yaml` and changes a few fields of it.
+"""
+
+from typing import Final
+
+from tests.support.rejections import REMOVED, Rejection
+
+LONG = "x" * 5000
+DIGEST = "sha256:" + "0" * 64
+
+
+def _shared_blocks() -> list[Rejection]:
+    """Rules of the blocks that all services are made of, shown on Keystone."""
+    kind = "keystone"
+    policy, middleware = "spec.policyOverrides", "spec.middleware.0"
+    return [
+        Rejection(kind, {"spec.image.tag": REMOVED}, "exactly one of tag and digest"),
+        Rejection(kind, {"spec.image.digest": DIGEST}, "exactly one of tag and digest"),
+        Rejection(
+            kind, {"spec.image.tag": REMOVED, "spec.image.digest": "sha256:0"}, "spec.image.digest"
+        ),
+        Rejection(kind, {"spec.image.repository": "ghcr.io/c5c3/keystone:28"}, "image.repository"),
+        Rejection(kind, {"spec.image.repository": "Keystone"}, "image.repository"),
+        Rejection(kind, {"spec.image.tag": "28.0.0 "}, "spec.image.tag"),
+        Rejection(kind, {"spec.database.host": "db"}, "at most one of clusterRef and host"),
+        Rejection(kind, {"spec.database.port": 3306}, "port: only allowed with host"),
+        Rejection(kind, {"spec.database.database": "key-stone"}, "spec.database.database"),
+        Rejection(kind, {"spec.database.database": "other"}, "database is immutable", "update"),
+        Rejection(
+            kind, {"spec.database.clusterRef.name": "other"}, "clusterRef is immutable", "update"
+        ),
+        Rejection(
+            kind, {"spec.database.clusterRef": REMOVED}, "clusterRef is immutable", "update"
+        ),
+        Rejection(kind, {"spec.cache.servers": ["a:1"]}, "exactly one of clusterRef and servers"),
+        Rejection(
+            kind, {"spec.cache.clusterRef": REMOVED}, "exactly one of clusterRef and servers"
+        ),
+        Rejection(kind, {"spec.cache.backend": "dogpile.cache.redis"}, "spec.cache.backend"),
+        Rejection(
+            kind,
+            {"spec.cache.clusterRef": REMOVED, "spec.cache.servers": ["memcached"]},
+            "spec.cache.servers[0]",
+        ),
+        Rejection(
+            kind,
+            {"spec.cache.clusterRef": REMOVED, "spec.cache.servers": ["a:1", "a:1"]},
+            "spec.cache.servers[1]",
+        ),
+        Rejection(kind, {policy: {}}, "set rules, configMapRef or both"),
+        Rejection(kind, {f"{policy}.rules": {"": "role:reader"}}, "a rule needs a name"),
+        Rejection(kind, {f"{policy}.rules": {}}, "spec.policyOverrides.rules"),
+        Rejection(kind, {f"{policy}.configMapRef": {"name": ""}}, "configMapRef.name"),
+        Rejection(kind, {f"{middleware}.position": {}}, "exactly one of after and before"),
+        Rejection(
+            kind,
+            {f"{middleware}.position": {"after": "a", "before": "b"}},
+            "exactly one of after and before",
+        ),
+        Rejection(kind, {f"{middleware}.filterFactory": "audit"}, "filterFactory"),
+        Rejection(kind, {f"{middleware}.name": "my filter"}, "spec.middleware[0].name"),
+        Rejection(
+            kind,
+            {
+                "spec.plugins": [
+                    {"name": "a", "configSection": "ldap"},
+                    {"name": "b", "configSection": "ldap"},
+                ]
+            },
+            "spec.plugins[1]",
+        ),
+        Rejection(kind, {"spec.plugins.0.configSection": "a]b"}, "configSection"),
+        Rejection(kind, {"spec.plugins.0.config": {"a": "1\n[b]"}}, "spec.plugins[0].config.a"),
+        Rejection(kind, {"spec.extraConfig": {"": {"a": "1"}}}, "a section needs a name"),
+        Rejection(
+            kind, {"spec.extraConfig.token.expiration": 3600}, "extraConfig.token.expiration"
+        ),
+        Rejection(kind, {"spec.extraConfig.token.expiration": "1\n2"}, "extraConfig.token"),
+        Rejection(kind, {"spec.extraConfig.token.expiration": LONG}, "extraConfig.token"),
+        Rejection(kind, {"spec.preStopSleepSeconds": 60}, "preStopSleepSeconds: must be less"),
+        Rejection(
+            kind,
+            {"spec.preStopSleepSeconds": 30, "spec.terminationGracePeriodSeconds": REMOVED},
+            "preStopSleepSeconds: must be less",
+        ),
+        Rejection(kind, {"spec.tls.secretRef": {"name": "a"}}, "at most one of issuerRef"),
+        Rejection(kind, {"spec.tls.issuerRef.kind": "Certificate"}, "spec.tls.issuerRef.kind"),
+        Rejection(kind, {"spec.tolerations.0.value": "x"}, "value: only allowed with"),
+        Rejection(
+            kind,
+            {"spec.tolerations.0.operator": "Equal", "spec.tolerations.0.key": REMOVED},
+            "key: required with",
+        ),
+        Rejection(
+            kind, {"spec.tolerations.0.tolerationSeconds": 5}, "tolerationSeconds: only allowed"
+        ),
+        Rejection(kind, {"spec.resources.requests.cpu": "half"}, "resources.requests.cpu"),
+        Rejection(kind, {"spec.resources.limits": {"memory": "1 GB"}}, "resources.limits.memory"),
+        Rejection(kind, {"spec.nodeSelector": {}}, "spec.nodeSelector"),
+        Rejection(kind, {"spec.deletionPolicy": "Orphan"}, "spec.deletionPolicy"),
+        Rejection(kind, {"spec.imagePullSecrets": [{"name": "Bad_Name"}]}, "imagePullSecrets[0]"),
+    ]
+
+
+def _keystone() -> list[Rejection]:
+    kind, schedule = "keystone", "spec.fernet.rotationSchedule"
+    schedules = [
+        "weekly", "0 0 * *", "0 0 * * * *", "60 0 * * *", "0 24 * * *", "0 0 32 * *", "0 0 0 * *",
+        "0 0 * 13 *", "0 0 * * 8", "*/0 * * * *", "@reboot", "0 0 * * 0\n",
+    ]  # fmt: skip
+    return [
+        *(Rejection(kind, {schedule: each}, "must be a cron schedule") for each in schedules),
+        Rejection(kind, {"spec.fernet.maxActiveKeys": 2}, "spec.fernet.maxActiveKeys"),
+        Rejection(kind, {"spec.credentialKeys": {"maxActiveKeys": 1}}, "spec.credentialKeys"),
+        Rejection(kind, {"spec.replicas": 0}, "spec.replicas"),
+        Rejection(kind, {"spec.bootstrap": REMOVED}, "spec.bootstrap"),
+        Rejection(kind, {"spec.bootstrap.adminUser": "root"}, "adminUser is immutable", "update"),
+        Rejection(kind, {"spec.bootstrap.region": "Two"}, "region is immutable", "update"),
+        Rejection(kind, {"spec.bootstrap.region": "Region One"}, "spec.bootstrap.region"),
+        Rejection(kind, {"spec.bootstrap.publicEndpoint": "identity"}, "publicEndpoint"),
+        Rejection(
+            kind, {"spec.bootstrap.adminPasswordSecretRef.key": "a/b"}, "adminPasswordSecretRef.key"
+        ),
+        Rejection(
+            kind, {"status": {"conditions": [{"type": "Ready", "status": "Maybe"}]}},
+            "status.conditions[0].status", "status",
+        ),
+        Rejection(
+            kind,
+            {"status": {"conditions": [{"type": "A", "status": "True"}] * 2}},
+            "status.conditions[1]",
+            "status",
+        ),
+        Rejection(kind, {"status": {"installedRelease": "zed"}}, "installedRelease", "status"),
+    ]  # fmt: skip
+
+
+def _glance_and_placement() -> list[Rejection]:
+    kind, auth = "glance", "spec.keystone.appCredentialRef"
+    return [
+        Rejection(kind, {"spec.storage.rbd": REMOVED}, "rbd: required with backend rbd"),
+        Rejection(kind, {"spec.storage.backend": "file"}, "rbd: required with backend rbd, only"),
+        Rejection(kind, {"spec.storage.file": {"size": "1Gi"}}, "file: only allowed"),
+        Rejection(kind, {"spec.storage.backend": "swift"}, "spec.storage.backend"),
+        Rejection(
+            kind,
+            {"spec.storage": {"backend": "file", "file": {"size": "5Gi"}}},
+            "storage.backend is immutable",
+            "update",
+        ),
+        Rejection(kind, {f"{auth}.name": "other"}, "exactly one of secretName and name"),
+        Rejection(kind, {f"{auth}.secretName": REMOVED}, "exactly one of secretName and name"),
+        Rejection(kind, {"spec.keystone.authUrl": "keystone:5000/v3"}, "spec.keystone.authUrl"),
+        Rejection(kind, {"spec.keystone.authUrl": "ftp://keystone"}, "spec.keystone.authUrl"),
+        Rejection(kind, {"spec.storage.rbd.pool": "my pool"}, "spec.storage.rbd.pool"),
+        Rejection(kind, {"spec.dependsOn.0.kind": "keystone"}, "spec.dependsOn[0].kind"),
+        Rejection(
+            kind,
+            {"spec.dependsOn": [{"kind": "Keystone", "name": "keystone"}] * 2},
+            "spec.dependsOn[1]",
+        ),
+        Rejection("placement", {"spec.keystone": REMOVED}, "spec.keystone"),
+        Rejection("placement", {"spec.database.host": "db/1"}, "spec.database.host"),
+        Rejection("placement", {"spec.database.port": 0}, "spec.database.port"),
+    ]
+
+
+def _nova() -> list[Rejection]:
+    kind, external = "nova", "spec.scheduler.externalScheduler"
+    return [
+        Rejection(kind, {"spec.database.apiDatabase": "nova"}, "three different databases"),
+        Rejection(kind, {"spec.database.cellDatabase": "nova_api"}, "three different databases"),
+        Rejection(kind, {"spec.database.apiDatabase": "x"}, "apiDatabase is immutable", "update"),
+        Rejection(
+            kind, {"spec.database.cellDatabase": "x"}, "cellDatabase is immutable", "update"
+        ),
+        Rejection(kind, {"spec.cells.0.name": "cell0"}, "cell0 is made by itself"),
+        Rejection(kind, {"spec.cells.0.name": "Cell_1"}, "spec.cells[0].name"),
+        Rejection(kind, {"spec.cells": [{"name": "a"}, {"name": "a"}]}, "spec.cells[1]"),
+        Rejection(kind, {"spec.cells": []}, "spec.cells"),
+        Rejection(kind, {"spec.cells.0.database": "nova_api"}, "cannot use the API database"),
+        Rejection(kind, {f"{external}.endpoint": REMOVED}, "endpoint: required when enabled"),
+        Rejection(
+            kind, {"spec.messaging.hosts": ["r:5672"]}, "exactly one of clusterRef and hosts"
+        ),
+        Rejection(
+            kind, {"spec.messaging.clusterRef": REMOVED}, "exactly one of clusterRef and hosts"
+        ),
+        Rejection(kind, {"spec.messaging": REMOVED}, "spec.messaging"),
+        Rejection(kind, {"spec.storage.rbd": REMOVED}, "rbd: required with backend rbd"),
+        Rejection(kind, {"spec.storage.backend": "local"}, "rbd: required with backend rbd, only"),
+        Rejection(kind, {"spec.compute.virtualization": "xen"}, "spec.compute.virtualization"),
+        Rejection(kind, {"spec.api.replicas": 0}, "spec.api.replicas"),
+        Rejection(
+            kind, {"spec.serviceAuth.placementServiceUserRef": {}}, "placementServiceUserRef"
+        ),
+    ]
+
+
+def _neutron() -> list[Rejection]:
+    kind, nb = "neutron", "spec.ovn.nbConnection"
+    connections = ["ovn-nb:6641", "udp:ovn-nb:6641", "tcp:ovn-nb", "tcp:ovn nb:6641", "ssl::6641"]
+    return [
+        *(Rejection(kind, {nb: each}, "must be tcp:HOST:PORT") for each in connections),
+        Rejection(kind, {nb: "tcp:a:1,tcp:b"}, "must be tcp:HOST:PORT"),
+        Rejection(kind, {nb: REMOVED}, "set both or neither"),
+        Rejection(kind, {"spec.ovn.sbConnection": REMOVED}, "set both or neither"),
+        Rejection(kind, {"spec.ml2.typeDrivers": ["vlan", "flat"]}, "must contain geneve"),
+        Rejection(kind, {"spec.ml2.tenantNetworkTypes": ["vxlan"]}, "must also be in typeDrivers"),
+        Rejection(kind, {"spec.ml2.typeDrivers": ["geneve", "token-ring"]}, "typeDrivers[1]"),
+        Rejection(kind, {"spec.ml2.typeDrivers": ["geneve", "geneve"]}, "typeDrivers[1]"),
+        Rejection(kind, {"spec.ml2.mechanismDrivers": []}, "spec.ml2.mechanismDrivers"),
+        Rejection(kind, {"spec.ml2.mechanismDrivers": ["OVN"]}, "mechanismDrivers[0]"),
+        Rejection(kind, {"spec.ovn.enabled": False}, "cannot contain ovn while ovn.enabled"),
+        Rejection(kind, {"spec.database": REMOVED}, "database: cannot be removed", "update"),
+        Rejection(kind, {"spec.messaging.hosts": ["rabbitmq"]}, "spec.messaging.hosts[0]"),
+        Rejection(kind, {"spec.messaging.hosts": []}, "spec.messaging.hosts"),
+    ]
+
+
+def _cinder() -> list[Rejection]:
+    kind, backend = "cinder", "spec.backends.0"
+    return [
+        Rejection(kind, {"spec.defaultVolumeType": "lvm"}, "must be the name of one of the backends"),
+        Rejection(kind, {"spec.backends": []}, "must be the name of one of the backends"),
+        Rejection(kind, {"spec.backends": REMOVED}, "must be the name of one of the backends"),
+        Rejection(kind, {f"{backend}.rbd": REMOVED}, "rbd: required with the driver"),
+        Rejection(kind, {f"{backend}.driver": "a.b.Nfs"}, "rbd: required with the driver"),
+        Rejection(kind, {f"{backend}.driver": "rbd"}, "spec.backends[0].driver"),
+        Rejection(kind, {f"{backend}.name": "DEFAULT"}, "is a section of cinder.conf"),
+        Rejection(kind, {f"{backend}.name": "database"}, "is a section of cinder.conf"),
+        Rejection(kind, {f"{backend}.name": "a]b"}, "spec.backends[0].name"),
+        Rejection(kind, {"spec.backends.1.name": "ceph-rbd"}, "spec.backends[1]"),
+        Rejection(kind, {"spec.backends.1.config": {"a": "b\nc"}}, "spec.backends[1].config.a"),
+        Rejection(kind, {f"{backend}.rbd.cephSecretRef": REMOVED}, "rbd.cephSecretRef"),
+        Rejection(kind, {"spec.volume.replicas": 101}, "spec.volume.replicas"),
+        Rejection(
+            kind, {"status": {"backends": [{"status": "Ready"}]}}, "status.backends[0].name", "status"
+        ),
+    ]  # fmt: skip
+
+
+def _tempest() -> list[Rejection]:
+    kind, tests = "tempest", "spec.tests"
+    return [
+        Rejection(kind, {f"{tests}.concurrency": 0}, "spec.tests.concurrency"),
+        Rejection(kind, {f"{tests}.concurrency": 65}, "spec.tests.concurrency"),
+        Rejection(kind, {f"{tests}.services": ["dns"]}, "spec.tests.services[0]"),
+        Rejection(kind, {f"{tests}.services": []}, "spec.tests.services"),
+        Rejection(kind, {f"{tests}.services": ["image", "image"]}, "spec.tests.services[1]"),
+        Rejection(kind, {f"{tests}.includeRegex": ""}, "spec.tests.includeRegex"),
+        Rejection(kind, {"spec.schedule": "nightly"}, "must be a cron schedule"),
+        Rejection(kind, {"spec.schedule": "0 25 * * *"}, "must be a cron schedule"),
+        Rejection(kind, {"spec.timeout": "4 hours"}, "spec.timeout"),
+        Rejection(kind, {"spec.timeout": "soon"}, "spec.timeout"),
+        Rejection(kind, {"spec.schedule": REMOVED, "spec.suspend": True}, "needs a schedule"),
+        Rejection(kind, {"status": {"lastRun": "last night"}}, "status.lastRun", "status"),
+    ]
+
+
+def _ovn() -> list[Rejection]:
+    cluster, chassis = "ovncluster", "ovnchassis"
+    mapping = {"physicalNetwork": "a", "bridge": "br-a"}
+    return [
+        *(
+            Rejection(cluster, {f"spec.{database}.replicas": count}, f"spec.{database}.replicas")
+            for database in ("northbound", "southbound")
+            for count in (0, 2, 4, 7)
+        ),
+        Rejection(cluster, {"spec.northbound.storage.size": "big"}, "northbound.storage.size"),
+        Rejection(
+            cluster,
+            {"spec.northbound.storage.storageClass": "other"},
+            "storageClass is immutable",
+            "update",
+        ),
+        Rejection(
+            cluster,
+            {"spec.neutronIntegration.sbConnection.service.name": "ovn-nb"},
+            "need Services of different names",
+        ),
+        Rejection(
+            cluster,
+            {"spec.neutronIntegration.nbConnection.service.port": 70000},
+            "nbConnection.service.port",
+        ),
+        Rejection(cluster, {"spec.tls.issuerRef": {"name": "a"}}, "at most one of certSecretRef"),
+        Rejection(cluster, {"spec.ovs.datapath": "dpdk"}, "spec.ovs.datapath"),
+        Rejection(cluster, {"spec.controller.encapsulation": "gre"}, "spec.controller.encapsulation"),
+        Rejection(
+            cluster,
+            {"spec.controller.bridgeMappings": [mapping, mapping | {"physicalNetwork": "b"}]},
+            "a bridge can serve one physical network only",
+        ),
+        Rejection(cluster, {"spec.ovnImage": REMOVED}, "spec.ovnImage"),
+        Rejection(chassis, {"spec.encapsulation.ip": "10.0.1"}, "must be an IPv4 or IPv6 address"),
+        Rejection(chassis, {"spec.encapsulation.ip": "host"}, "must be an IPv4 or IPv6 address"),
+        Rejection(chassis, {"spec.encapsulation.type": "stt"}, "spec.encapsulation.type"),
+        Rejection(chassis, {"spec.encapsulation": REMOVED}, "spec.encapsulation"),
+        Rejection(chassis, {"spec.hostname": "other"}, "hostname is immutable", "update"),
+        Rejection(chassis, {"spec.systemId": "other"}, "systemId is immutable", "update"),
+        Rejection(chassis, {"spec.bridgeMappings": [mapping, mapping]}, "spec.bridgeMappings[1]"),
+        Rejection(chassis, {"spec.bridgeMappings.0.bridge": "br-external"}, "a bridge can serve one"),
+        Rejection(
+            chassis, {"spec.bridgeMappings.0.bridge": "br-a-very-long-name"}, "bridgeMappings[0].bridge"
+        ),
+        Rejection(
+            chassis, {"spec.bridgeMappings.0.physicalNetwork": "a:b"}, "bridgeMappings[0].physicalNetwork"
+        ),
+    ]  # fmt: skip
+
+
+def _credentials() -> list[Rejection]:
+    aggregate, rotation = "secretaggregate", "credentialrotation"
+    source = {"secretRef": {"name": "nova-db-credentials"}}
+    return [
+        Rejection(aggregate, {"spec.sources": []}, "spec.sources"),
+        Rejection(aggregate, {"spec.sources": [source, source]}, "each Secret may be listed once"),
+        Rejection(
+            aggregate, {"spec.target.name": "nova-db-credentials"}, "cannot be one of the sources"
+        ),
+        Rejection(aggregate, {"spec.target.name": "other"}, "name is immutable", "update"),
+        Rejection(aggregate, {"spec.sources.0.keys": ["username"]}, "must also be in keys"),
+        Rejection(aggregate, {"spec.sources.0.keys": ["a", "a"]}, "spec.sources[0].keys[1]"),
+        Rejection(aggregate, {"spec.sources.0.keys": ["a/b"]}, "spec.sources[0].keys[0]"),
+        Rejection(aggregate, {"spec.sources.1.rename": {"username": ""}}, "rename.username"),
+        Rejection(rotation, {"spec.schedule.preRotationDays": 90}, "must be less than intervalDays"),
+        Rejection(rotation, {"spec.schedule": {"intervalDays": 7}}, "must be less than intervalDays"),
+        Rejection(rotation, {"spec.schedule.intervalDays": 0}, "spec.schedule.intervalDays"),
+        Rejection(rotation, {"spec.gracePeriodDays": -1}, "spec.gracePeriodDays"),
+        Rejection(rotation, {"spec.rotationType": "password"}, "spec.rotationType"),
+        Rejection(rotation, {"spec.targetServiceUser": REMOVED}, "spec.targetServiceUser"),
+        Rejection(rotation, {"spec.targetServiceUser": "x"}, "targetServiceUser is immutable", "update"),
+        Rejection(rotation, {"status": {"nextRotation": "soon"}}, "status.nextRotation", "status"),
+    ]  # fmt: skip
+
+
+def _control_plane() -> list[Rejection]:
+    kind, services, ceph = "controlplane", "spec.services", "spec.storage.ceph"
+    infrastructure = "spec.infrastructure"
+    releases = ["2025", "2025.3", "zed", "2025.2.1", "25.2"]
+    off = {
+        f"{services}.{each}.enabled": False for each in ("glance", "placement", "nova", "neutron")
+    }
+    return [
+        *(
+            Rejection(kind, {"spec.openStackRelease": r}, "spec.openStackRelease")
+            for r in releases
+        ),
+        Rejection(kind, {"spec.openStackRelease": "2025.1"}, "it cannot be lowered", "update"),
+        Rejection(kind, {"spec.openStackRelease": "2026.2"}, "raised by one release", "update"),
+        Rejection(kind, {"spec.openStackRelease": "2027.1"}, "raised by one release", "update"),
+        Rejection(kind, {"spec.global.region": "RegionTwo"}, "region is immutable", "update"),
+        Rejection(kind, {"spec.global.replicas": 2}, "spec.global.replicas"),
+        Rejection(kind, {f"{infrastructure}.mariadb.replicas": 2}, "two servers cannot tell"),
+        Rejection(kind, {f"{infrastructure}.mariadb.replicas": 0}, "mariadb.replicas"),
+        Rejection(
+            kind,
+            {f"{infrastructure}.mariadb.storageClass": "other"},
+            "storageClass is immutable",
+            "update",
+        ),
+        Rejection(
+            kind,
+            {f"{infrastructure}.mariadb.storageClass": REMOVED},
+            "storageClass is immutable",
+            "update",
+        ),
+        Rejection(
+            kind, {f"{infrastructure}.mariadb.storageSize": "100 GB"}, "mariadb.storageSize"
+        ),
+        Rejection(kind, {f"{infrastructure}.rabbitmq.replicas": 2}, "must be odd"),
+        Rejection(
+            kind, {f"{infrastructure}.valkey": {"replicas": 2}}, "must be odd with sentinel"
+        ),
+        Rejection(kind, {f"{infrastructure}.ovn.replicas": 4}, "must be 1, 3 or 5"),
+        Rejection(kind, {f"{infrastructure}.memcached.memory": "much"}, "memcached.memory"),
+        Rejection(kind, {f"{services}.keystone.enabled": False}, "cannot be off while another"),
+        Rejection(kind, {f"{services}.placement.enabled": False}, "nova: needs placement, glance"),
+        Rejection(kind, {f"{services}.glance.enabled": False}, "nova: needs placement, glance"),
+        Rejection(kind, {f"{services}.neutron.enabled": False}, "nova: needs placement, glance"),
+        Rejection(kind, {f"{services}.nova.enabled": False}, "tempest: needs services.nova"),
+        Rejection(kind, {f"{services}.cinder.enabled": False}, "tempest: needs services.nova"),
+        Rejection(
+            kind,
+            {
+                f"{services}.cinder.enabled": False,
+                "spec.tempest.enabled": False,
+                "spec.cortex": {"enabled": True},
+            },
+            "cortex: needs services.nova and services.cinder",
+        ),
+        Rejection(kind, {"spec.korc": {"enabled": False}}, "korc: cannot be off while"),
+        Rejection(
+            kind,
+            {**off, "spec.tempest.enabled": False, "spec.korc": {"enabled": False}},
+            "korc: cannot be off while",
+        ),
+        Rejection(kind, {"spec.korc": {"bootstrapResources": ["users"]}}, "bootstrapResources[0]"),
+        Rejection(kind, {"spec.tempest.schedule": "0 2 * *"}, "must be a cron schedule"),
+        Rejection(kind, {"spec.cortex": {"pipelines": ["sahara"]}}, "spec.cortex.pipelines[0]"),
+        Rejection(
+            kind, {f"{services}.nova.cells": [{"name": "cell0"}]}, "cell0 is made by itself"
+        ),
+        Rejection(
+            kind, {f"{services}.neutron.ml2": {"typeDrivers": ["vlan"]}}, "must contain geneve"
+        ),
+        Rejection(
+            kind,
+            {f"{services}.nova.image": {"tag": "1", "digest": DIGEST}},
+            "at most one of tag and digest",
+        ),
+        Rejection(kind, {f"{services}.keystone.fernet.maxActiveKeys": 1}, "fernet.maxActiveKeys"),
+        Rejection(
+            kind, {f"{services}.neutron.policyOverrides": {}}, "rules, configMapRef or both"
+        ),
+        Rejection(kind, {f"{services}.keystone.publicEndpoint": "x"}, "keystone.publicEndpoint"),
+        Rejection(kind, {f"{ceph}.monitors": ["10.0.0.1:6789"]}, "exactly one of clusterRef"),
+        Rejection(kind, {f"{ceph}.clusterRef": REMOVED}, "exactly one of clusterRef"),
+        Rejection(
+            kind,
+            {f"{ceph}.clusterRef": REMOVED, f"{ceph}.monitors": ["10.0.0.1:6789"]},
+            "secretRef: required with monitors",
+        ),
+        Rejection(kind, {f"{ceph}.pools": {"images": "volumes"}}, "three different pools"),
+        Rejection(
+            kind, {"spec.global.tls.issuerRef.kind": "Vault"}, "spec.global.tls.issuerRef.kind"
+        ),
+        Rejection(kind, {"spec.global.imageRegistry": "https://ghcr.io"}, "global.imageRegistry"),
+        Rejection(kind, {"spec.deletionPolicy": "Keep"}, "spec.deletionPolicy"),
+        Rejection(kind, {"spec": REMOVED}, "spec"),
+        Rejection(kind, {"status": {"updatePhase": "Resting"}}, "status.updatePhase", "status"),
+    ]
+
+
+REJECTIONS: Final = [
+    *_shared_blocks(),
+    *_keystone(),
+    *_glance_and_placement(),
+    *_nova(),
+    *_neutron(),
+    *_cinder(),
+    *_tempest(),
+    *_ovn(),
+    *_credentials(),
+    *_control_plane(),
+]
