@@ -44,7 +44,7 @@ class MariaDB(ClusterSettings):
     )
 
     replicas: ClusterSize | None = None
-    """Servers: 1, or 3 and more as a Galera cluster. Unset: 3."""
+    """Servers: 1, or 3 and more as a Galera cluster. Unset: global.replicas, or else 3."""
 
 
 class RabbitMQ(ClusterSettings):
@@ -59,7 +59,7 @@ class RabbitMQ(ClusterSettings):
     )
 
     replicas: ClusterSize | None = None
-    """Brokers, an odd number. Unset: 3."""
+    """Brokers, an odd number. Unset: global.replicas, or else 3."""
 
 
 class Sentinel(Struct):
@@ -81,7 +81,7 @@ class Valkey(ClusterSettings):
     )
 
     replicas: ClusterSize | None = None
-    """Servers. Unset: 3."""
+    """Servers. Unset: global.replicas, or else 3."""
     sentinel: Sentinel = Sentinel()
     """Automatic failover."""
 
@@ -90,7 +90,7 @@ class Memcached(Struct):
     """The cache servers. Their contents may be lost at any time."""
 
     replicas: Replicas | None = None
-    """Servers. Unset: 3."""
+    """Servers. Unset: global.replicas, or else 3."""
     memory: Quantity | None = None
     """Memory for cached data, per server. Unset: 256Mi."""
     resources: Resources | None = None
@@ -101,7 +101,8 @@ class Ovn(ClusterSettings):
     """The virtual network."""
 
     replicas: Annotated[int, Meta(ge=1, le=5)] | None = None
-    """Servers of each of the two databases: 1, 3 or 5. Unset: 3."""
+    """Servers of each of the two databases: 1, 3 or 5. Unset: global.replicas, or
+    else 3."""
     cluster_ref: NamespacedRef | None = None
     """An OVNCluster that exists already; none is made then."""
     bridge_mappings: BridgeMappings | None = None

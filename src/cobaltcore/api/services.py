@@ -59,6 +59,8 @@ class WorkloadSettings(Struct):
 class KeystoneSettings(ServiceSettings):
     """Keystone, the identity service."""
 
+    replicas: Replicas | None = None
+    """How many pods run. Unset: global.replicas, or else 3."""
     fernet: KeyRotation | None = None
     """Keys that tokens are made with. Unset: a new one each week, three kept."""
     credential_keys: CredentialKeyRotation | None = None
