@@ -11,10 +11,10 @@ import msgspec
 from cobaltcore.runtime import conditions, events, finalizers, status
 from cobaltcore.runtime.apply import Applier, Desired
 from cobaltcore.runtime.clock import Clock, SystemClock
-from cobaltcore.runtime.cluster import Cluster, Scope
+from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.controller import Controller, Source, itself, owner, referrers
 from cobaltcore.runtime.diff import digest
-from cobaltcore.runtime.meta import Condition, Key, Kind, Object, Struct, key_of
+from cobaltcore.runtime.meta import Condition, Key, Kind, Object, Scope, Struct, key_of
 
 SAMPLE = Kind("tests.c5c3.io", "v1", "Sample", "samples")
 CONFIG_MAP = Kind("", "v1", "ConfigMap", "configmaps")
@@ -106,7 +106,11 @@ class SampleOperator:
                 Source(SAMPLE, itself, here),
                 Source(CONFIG_MAP, self._config_map_owner, there),
                 Source(DEPLOYMENT, owner(SAMPLE), here),
-                Source(SECRET, referrers(cluster, SAMPLE, "secret"), here),
+                Source(
+                    SECRET,
+                    referrers(cluster, SAMPLE, "secret"),
+                    Scope(namespace, metadata_only=True),
+                ),
             ],
             clock=clock,
         )
@@ -143,9 +147,7 @@ class SampleOperator:
     async def _report(self, live: Object, spec: SampleSpec) -> None:
         before = msgspec.convert(live.get("status") or {}, SampleStatus)
         generation = live["metadata"]["generation"]
-        secret = self._cluster.informer(SECRET).get(
-            Key(live["metadata"]["namespace"], spec.secret)
-        )
+        secret = await self._cluster.read(SECRET, Key(live["metadata"]["namespace"], spec.secret))
         waits = bool(spec.secret) and secret is None
         ready = Condition(
             type="Ready",

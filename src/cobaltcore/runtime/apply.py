@@ -73,15 +73,14 @@ class Applier:
     ) -> Applied:
         wanted = _marked(kind, body, owner)
         key = key_of(wanted)
-        informer = self._cluster.informer(kind)
-        live = informer.get(key)
+        live = await self._cluster.read(kind, key)
         if live is not None:
             _refuse_foreign(kind, live, owner)
             if self._converged(kind, key, wanted, live):
                 return Applied(kind, key, "unchanged", live)
         result = await self._send(kind, wanted, known=live is not None)
         self._accepted[kind, key] = _Accepted(_digest(wanted), diff.project(result, wanted))
-        informer.observe(result)
+        self._cluster.observe(kind, result)
         return Applied(kind, key, _outcome(live, result), result)
 
     async def _send(self, kind: Kind, wanted: Object, *, known: bool) -> Object:

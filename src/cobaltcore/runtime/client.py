@@ -9,7 +9,7 @@ import msgspec
 
 from cobaltcore.runtime import errors, paths, stream
 from cobaltcore.runtime.clock import Clock, SystemClock
-from cobaltcore.runtime.meta import Key, Kind, Object, key_of
+from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, Scope, key_of
 from cobaltcore.runtime.metrics import API_REQUESTS
 from cobaltcore.runtime.transport import Request, Response, Transport
 
@@ -17,6 +17,9 @@ PAGE_SIZE = 500
 THROTTLED_TRIES = 5
 # The server sends a bookmark about once a minute, so a longer silence means a dead connection.
 WATCH_IDLE_SECONDS = 150
+WHOLE = "application/json"
+PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 
@@ -33,17 +36,17 @@ class Client:
         return await self._object(kind, Request("GET", paths.item(kind, key)))
 
     async def list_pages(
-        self, kind: Kind, *, namespace: str = "", selector: str = "", page_size: int = PAGE_SIZE
+        self, kind: Kind, scope: Scope = EVERYTHING, *, page_size: int = PAGE_SIZE
     ) -> AsyncIterator[tuple[list[Object], str]]:
         """Yield pages of objects, each with the resource version of the whole list."""
+        accept = PARTIAL_LIST if scope.metadata_only else WHOLE
         token = ""
         while True:
             params = {"limit": str(page_size)}
-            params |= {"labelSelector": selector} if selector else {}
+            params |= {"labelSelector": scope.selector} if scope.selector else {}
             params |= {"continue": token} if token else {}
-            page = await self._object(
-                kind, Request("GET", paths.collection(kind, namespace), params)
-            )
+            path = paths.collection(kind, scope.namespace)
+            page = await self._object(kind, Request("GET", path, params, accept=accept))
             items = page.get("items") or []
             for item in items:
                 item.setdefault("apiVersion", kind.api_version)
@@ -56,10 +59,9 @@ class Client:
     async def watch(
         self,
         kind: Kind,
+        scope: Scope = EVERYTHING,
         *,
         version: str,
-        namespace: str = "",
-        selector: str = "",
         initial: bool = False,
     ) -> AsyncGenerator[stream.WatchEvent]:
         """Follow changes after `version`; with `initial` the present state comes first."""
@@ -70,10 +72,12 @@ class Client:
             "timeoutSeconds": str(seconds),
             "resourceVersion": version,
         }
-        params |= {"labelSelector": selector} if selector else {}
+        params |= {"labelSelector": scope.selector} if scope.selector else {}
         if initial:
             params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
-        request = Request("GET", paths.collection(kind, namespace), params)
+        accept = PARTIAL if scope.metadata_only else WHOLE
+        path = paths.collection(kind, scope.namespace)
+        request = Request("GET", path, params, accept=accept)
         API_REQUESTS.labels("WATCH", kind.kind).inc()
         try:
             async with (

@@ -1,23 +1,17 @@
-"""One API server as a manager sees it: a client and one shared informer per kind."""
+"""One API server as a manager sees it: a client and one shared informer per kind.
+
+Kinds with content that is large or secret are cached by their metadata only; the content of those
+objects that somebody reads is fetched once per version and kept as long as it is current.
+"""
 
 import asyncio
-from dataclasses import dataclass
 
+from cobaltcore.runtime import errors
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.informer import Informer
-from cobaltcore.runtime.meta import Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What part of a kind is cached: one namespace or all, objects with some labels or all."""
-
-    namespace: str = ""
-    selector: str = ""
-
-
-EVERYTHING = Scope()
+from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, Scope, key_of
+from cobaltcore.runtime.store import Change, version_of
 
 
 class Cluster:
@@ -28,6 +22,7 @@ class Cluster:
         self.client = client
         self._clock = clock or SystemClock()
         self._informers: dict[Kind, Informer] = {}
+        self._contents: dict[tuple[Kind, Key], Object] = {}
 
     @property
     def informers(self) -> list[Informer]:
@@ -38,16 +33,44 @@ class Cluster:
         """The one cache of a kind; the first to ask decides what part of it is cached."""
         known = self._informers.get(kind)
         if known is None:
-            known = self._informers[kind] = Informer(
-                self.client,
-                kind,
-                namespace=scope.namespace,
-                selector=scope.selector,
-                cluster=self.name,
-                clock=self._clock,
-            )
+            known = Informer(self.client, kind, scope, cluster=self.name, clock=self._clock)
+            self._informers[kind] = known
+            if scope.metadata_only:
+                known.on_change(lambda change: self._drop_outdated(kind, change))
         return known
 
     async def synced(self) -> None:
         """Return when every informer has the state of the server."""
         await asyncio.gather(*(informer.synced.wait() for informer in self.informers))
+
+    async def read(self, kind: Kind, key: Key) -> Object | None:
+        """The whole object or None; asks the server only for content that is not cached."""
+        informer = self.informer(kind)
+        known = informer.get(key)
+        if known is None or not informer.scope.metadata_only:
+            return known
+        content = self._contents.get((kind, key))
+        if content is not None and version_of(content) >= version_of(known):
+            return content
+        try:
+            content = await self.client.get(kind, key)
+        except errors.NotFound:
+            return None
+        self.observe(kind, content)
+        return content
+
+    def observe(self, kind: Kind, obj: Object) -> None:
+        """Take in an answer of the server, ahead of the watch."""
+        informer = self.informer(kind)
+        if informer.scope.metadata_only:
+            obj["metadata"].pop("managedFields", None)
+            self._contents[kind, key_of(obj)] = obj
+            obj = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
+        informer.observe(obj)
+
+    def _drop_outdated(self, kind: Kind, change: Change) -> None:
+        content = self._contents.get((kind, change.key))
+        if content is None:
+            return
+        if change.new is None or version_of(content) < version_of(change.new):
+            del self._contents[kind, change.key]

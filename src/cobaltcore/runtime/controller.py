@@ -13,8 +13,8 @@ from structlog.contextvars import bound_contextvars
 
 from cobaltcore.runtime import errors, log
 from cobaltcore.runtime.clock import Clock, SystemClock
-from cobaltcore.runtime.cluster import EVERYTHING, Cluster, Scope
-from cobaltcore.runtime.meta import Key, Kind
+from cobaltcore.runtime.cluster import Cluster
+from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Scope
 from cobaltcore.runtime.metrics import PASS_SECONDS, PASSES, QUEUE_DEPTH
 from cobaltcore.runtime.queue import Queue
 from cobaltcore.runtime.store import Change

@@ -28,5 +28,5 @@ async def _set(cluster: Cluster, kind: Kind, obj: Object, names: list[str]) -> O
     version = obj["metadata"]["resourceVersion"]
     patch = {"metadata": {"finalizers": names, "resourceVersion": version}}
     result = await cluster.client.patch(kind, key_of(obj), patch)
-    cluster.informer(kind).observe(result)
+    cluster.observe(kind, result)
     return result

@@ -14,7 +14,7 @@ from cobaltcore.runtime import errors, log
 from cobaltcore.runtime.backoff import Backoff
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.clock import Clock, SystemClock
-from cobaltcore.runtime.meta import Key, Kind, Object, key_of
+from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, Scope, key_of
 from cobaltcore.runtime.metrics import WATCH_RESTARTS, WATCH_SEEN
 from cobaltcore.runtime.store import Change, IndexFunction, Store, version_of
 from cobaltcore.runtime.stream import WatchEvent
@@ -35,15 +35,13 @@ class Informer:
         self,
         client: Client,
         kind: Kind,
+        scope: Scope = EVERYTHING,
         *,
-        namespace: str = "",
-        selector: str = "",
         cluster: str = "local",
         clock: Clock | None = None,
     ) -> None:
         self.kind = kind
-        self.namespace = namespace
-        self.selector = selector
+        self.scope = scope
         self.synced = asyncio.Event()
         self._client = client
         self._clock = clock or SystemClock()
@@ -118,11 +116,7 @@ class Informer:
     async def _watch(self, seen: set[Key] | None) -> None:
         """Handle events; while `seen` is a set they are the initial state, gathered in it."""
         watch = self._client.watch(
-            self.kind,
-            version=self._version,
-            namespace=self.namespace,
-            selector=self.selector,
-            initial=seen is not None,
+            self.kind, self.scope, version=self._version, initial=seen is not None
         )
         async with aclosing(watch) as events:
             async for event in events:
@@ -142,10 +136,7 @@ class Informer:
     async def _list(self) -> None:
         seen: set[Key] = set()
         version = ""
-        pages = self._client.list_pages(
-            self.kind, namespace=self.namespace, selector=self.selector
-        )
-        async for items, list_version in pages:
+        async for items, list_version in self._client.list_pages(self.kind, self.scope):
             version = version or list_version
             for obj in items:
                 seen.add(key_of(obj))

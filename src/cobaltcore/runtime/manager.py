@@ -7,10 +7,11 @@ get a while to finish, then the lease is released.
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from cobaltcore.runtime import log
 from cobaltcore.runtime.cluster import Cluster
@@ -30,6 +31,18 @@ class Settings:
     shutdown_grace: timedelta = timedelta(seconds=20)
 
 
+class Server(Protocol):
+    """Something that listens as long as the process runs."""
+
+    async def start(self) -> None:
+        """Begin to listen."""
+        ...
+
+    async def stop(self) -> None:
+        """Answer what was asked, then close."""
+        ...
+
+
 class Manager:
     """Runs controllers on one or several clusters."""
 
@@ -39,11 +52,13 @@ class Manager:
         controllers: Iterable[Controller],
         *,
         election: Election | None = None,
+        webhooks: Server | None = None,
         settings: Settings | None = None,
     ) -> None:
         self._clusters = dict(clusters)
         self._controllers = list(controllers)
         self._election = election
+        self._webhooks = webhooks
         self._settings = settings or Settings()
         self._stop = asyncio.Event()
         self.ready = asyncio.Event()
@@ -69,11 +84,12 @@ class Manager:
         """Work until told to stop; raise what the start cannot get over."""
         for cluster in self._clusters.values():
             await cluster.client.raw("/version")
-        await self.health.start()
-        try:
+        servers: list[Server] = [self.health, *([self._webhooks] if self._webhooks else [])]
+        async with AsyncExitStack() as started:
+            for server in servers:
+                await server.start()
+                started.push_async_callback(server.stop)
             await self._run_informers(self._work)
-        finally:
-            await self.health.stop()
 
     def _connect(self, controller: Controller) -> None:
         for source in controller.sources:

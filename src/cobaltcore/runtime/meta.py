@@ -50,6 +50,18 @@ class Kind:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What part of a kind is followed: a namespace or all, some labels or all, all fields or not."""
+
+    namespace: str = ""
+    selector: str = ""
+    metadata_only: bool = False
+
+
+EVERYTHING = Scope()
+
+
 class Key(NamedTuple):
     """Name of one object of a known kind; `namespace` is empty for cluster-scoped ones."""
 

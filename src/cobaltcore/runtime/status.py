@@ -25,5 +25,5 @@ async def write(
         "status": status,
     }
     result = await cluster.client.apply(kind, body, manager=manager, subresource="status")
-    cluster.informer(kind).observe(result)
+    cluster.observe(kind, result)
     return True

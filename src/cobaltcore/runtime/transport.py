@@ -58,6 +58,7 @@ class Request:
     params: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     content_type: str = "application/json"
+    accept: str = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,7 @@ class HttpTransport:
                 connector=aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.open),
                 auto_decompress=True,
             )
-        headers = [("User-Agent", self._agent), ("Accept", "application/json"), *identity.headers]
+        headers = [("User-Agent", self._agent), ("Accept", request.accept), *identity.headers]
         if request.body:
             headers.append(("Content-Type", request.content_type))
         return self._session.request(

@@ -1,0 +1,48 @@
+# Everything is set up on first use: tools/bootstrap.py fetches uv, uv makes .venv.
+PYTHON ?= python3
+RUN := .venv/bin/
+
+.PHONY: help up down test lint verify e2e bench crds docs clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+.venv/bin/cobalt: pyproject.toml uv.lock tools/bootstrap.py
+	@$(PYTHON) tools/bootstrap.py
+	@touch $@
+
+up: .venv/bin/cobalt ## start the lab on this machine (as root)
+	@$(RUN)cobalt up --yes
+
+down: .venv/bin/cobalt ## stop the lab, keep its data
+	@$(RUN)cobalt down
+
+test: .venv/bin/cobalt ## unit and integration tests, against a real API server
+	@$(RUN)python -m cobaltcore.lab.kubebuild >/dev/null
+	@$(RUN)pytest
+
+lint: .venv/bin/cobalt ## format, lint, types, layers, words
+	@$(RUN)ruff format --check .
+	@$(RUN)ruff check .
+	@$(RUN)mypy
+	@$(RUN)lint-imports --no-logo
+	@$(RUN)codespell
+	@$(RUN)python tools/check_shape.py
+	@$(RUN)python tools/generate.py --check
+
+e2e: .venv/bin/cobalt ## the lab with everything real (as root)
+	@$(RUN)pytest tests/e2e
+
+bench: .venv/bin/cobalt ## figures as a table and as JSON
+	@$(RUN)python -m cobaltcore.lab.kubebuild >/dev/null
+	@.cache/uv run -q --frozen --group bench python -m tests.bench.run
+
+crds: .venv/bin/cobalt ## write the CRDs of all kinds to deploy/crds
+	@$(RUN)python tools/generate.py
+
+docs: .venv/bin/cobalt ## write the reference pages to docs/reference
+	@$(RUN)python tools/generate.py
+
+clean: ## remove the virtual environment and caches of tools
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
