@@ -52,10 +52,25 @@ def parser(known: dict[str, Command]) -> argparse.ArgumentParser:
     return root
 
 
+def _shielded(argv: Sequence[str], known: dict[str, Command]) -> list[str]:
+    """Keep options of a command that only passes them on (`OWN_FLAGS` are its own) from parsing."""
+    words = list(argv)
+    verb = next((i for i, word in enumerate(words) if not word.startswith("-")), None)
+    own: Sequence[str] | None = (
+        getattr(known.get(words[verb]), "OWN_FLAGS", None) if verb is not None else None
+    )
+    if verb is None or own is None:
+        return words
+    rest = verb + 1
+    while rest < len(words) and words[rest].partition("=")[0] in own:
+        rest += 1 if "=" in words[rest] else 2
+    return [*words[:rest], "--", *words[rest:]]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     known = commands()
-    arguments = parser(known).parse_args(argv)
+    arguments = parser(known).parse_args(_shielded(sys.argv[1:] if argv is None else argv, known))
     try:
         return known[arguments.command].run(arguments)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the edge of the program

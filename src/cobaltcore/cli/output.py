@@ -1,5 +1,6 @@
 """Everything that reaches a terminal: data on stdout, the rest on stderr."""
 
+import shutil
 import sys
 from typing import Any
 
@@ -16,9 +17,24 @@ def as_json(value: Any) -> None:
     print(msgspec.json.format(msgspec.json.encode(value)).decode())
 
 
+def json_line(value: Any) -> None:
+    """Print one record of a stream for machines."""
+    print(msgspec.json.encode(value).decode(), flush=True)
+
+
 def note(text: str) -> None:
     """Tell something that is not the result."""
     print(text, file=sys.stderr)
+
+
+def draw(text: str) -> None:
+    """Write a part of a line to the terminal, for progress that is rewritten in place."""
+    print(text, end="", file=sys.stderr, flush=True)
+
+
+def width() -> int:
+    """Columns of the terminal."""
+    return shutil.get_terminal_size().columns
 
 
 def table(header: list[str], rows: list[list[str]]) -> None:

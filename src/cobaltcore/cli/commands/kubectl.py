@@ -6,6 +6,7 @@ import os
 from cobaltcore.cli import labs
 
 HELP = "run kubectl against the lab; all arguments are kubectl's"
+OWN_FLAGS = ("--name",)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Become kubectl, so that signals, terminal and exit code are its own."""
     place = labs.home_of(arguments)
     place.existing()
-    program = place.programs / "kubectl"
+    words = arguments.arguments
+    given = words[1:] if words[:1] == ["--"] else words
     environment = {**os.environ, "KUBECONFIG": str(place.kubeconfig)}
-    os.execve(program, ["kubectl", *arguments.arguments], environment)  # noqa: S606 no shell
+    os.execve(place.programs / "kubectl", ["kubectl", *given], environment)  # noqa: S606 no shell

@@ -2,10 +2,10 @@
 
 import argparse
 import os
-import sys
+from dataclasses import asdict
 
 from cobaltcore.cli import labs, output
-from cobaltcore.lab import cluster, home, phases
+from cobaltcore.lab import cluster
 
 HELP = "start the lab on this machine, or bring it back"
 STAGES = ("cluster",)
@@ -34,43 +34,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="add a context for the lab to your kubeconfig",
     )
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--quiet", action="store_true", help="no progress, only errors")
-    how.add_argument("--json", action="store_true", help="one JSON object per event, on stdout")
+    labs.add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Bring it up and tell what stands."""
-    place = home.home(arguments.name, os.environ)
     wishes = cluster.Wishes(
-        nodes=arguments.nodes, audit=arguments.audit, install_packages=arguments.yes
+        nodes=arguments.nodes,
+        audit=arguments.audit,
+        install_packages=arguments.yes,
+        merge_kubeconfig=arguments.merge_kubeconfig,
     )
-    shown = phases.Phases(_listener(arguments))
-    result = cluster.up(place, wishes, shown=shown, environment=os.environ)
+    result = cluster.up(
+        labs.home_of(arguments),
+        wishes,
+        shown=labs.phases_of(arguments),
+        environment=os.environ,
+    )
     if arguments.json:
-        output.json_line({"event": "result", **labs.fields(result)})
+        output.json_line({"event": "result", **asdict(result)})
     elif not arguments.quiet:
         _tell(result)
     return 0
 
 
-def _listener(arguments: argparse.Namespace) -> phases.Listener:
-    if arguments.quiet:
-        return phases.Silent()
-    if arguments.json:
-        return phases.Lines(output.data)
-    if sys.stderr.isatty():
-        return phases.Live(output.draw, width=output.width())
-    return phases.Plain(output.note)
-
-
 def _tell(result: cluster.Result) -> None:
-    flag = "" if result.name == home.DEFAULT_NAME else f" --name {result.name}"
+    flag = labs.name_flag(result.name)
     count = f"{len(result.nodes)} nodes" if len(result.nodes) > 1 else "one node"
+    reach = f"export KUBECONFIG={result.kubeconfig}"
+    if result.context:
+        reach = f"kubectl --context {result.context} get nodes"
     output.note(
         f"\nThe lab {result.name} stands after {result.seconds['total']:.1f} s: {count}, "
         f"API server {result.server}\n\n"
         f"  cobalt kubectl{flag} get pods -A\n"
-        f"  export KUBECONFIG={result.kubeconfig}\n"
+        f"  {reach}\n"
         f"  cobalt down{flag}"
     )

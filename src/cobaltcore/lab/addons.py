@@ -1,0 +1,154 @@
+"""From started nodes to a cluster that is of use: API server, add-ons, Ready nodes, names."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from cobaltcore.api.foreign import kubernetes
+from cobaltcore.lab import (
+    artefacts,
+    containers,
+    dnsquery,
+    errors,
+    home,
+    layout,
+    logs,
+    manifests,
+    nodeconfig,
+    phases,
+    ranges,
+    record,
+)
+from cobaltcore.runtime import clock, kubeconfig
+from cobaltcore.runtime import errors as api_errors
+from cobaltcore.runtime.apply import Desired
+from cobaltcore.runtime.client import Client
+from cobaltcore.runtime.meta import Key, Object
+from cobaltcore.runtime.transport import HttpTransport
+
+MANAGER = "cobalt-lab"
+LIMIT = timedelta(minutes=3)
+POLL_SECONDS = 0.1
+
+_LEASES = "kube-node-lease"
+_DNS_NAME = f"kubernetes.default.svc.{nodeconfig.DOMAIN}"
+
+
+class Server:
+    """The API server of an instance, and what has to be in it."""
+
+    def __init__(
+        self, place: home.Home, instance: record.Instance, images: Mapping[str, str]
+    ) -> None:
+        self._place = place
+        self._instance = instance
+        self._images = images
+        self._ranges = ranges.Ranges(instance.index)
+        self._clock = clock.SystemClock()
+        connection = kubeconfig.load(place.kubeconfig, environ={})
+        self._client = Client(HttpTransport(connection, agent="cobalt-up"))
+
+    async def bring_up(self, shown: phases.Phases, *, fresh: Iterable[str]) -> None:
+        """Wait for each part in turn; `fresh` nodes have to report anew to count as Ready."""
+        began = datetime.now(UTC)
+        try:
+            with shown.phase("API server"):
+                await self._reach("the API server did not become ready", self._api_is_ready)
+            with shown.phase("add-ons"):
+                await self._apply()
+            with shown.phase("Ready nodes") as phase:
+                await self._reach(
+                    "not all nodes became Ready",
+                    lambda: self._nodes_are_ready(phase, set(fresh), began),
+                )
+            with shown.phase("name server"):
+                await self._reach("the name server did not answer", self._names_resolve)
+        finally:
+            await self._client.close()
+
+    async def _api_is_ready(self) -> bool:
+        try:
+            await self._client.raw("/readyz")
+        except (api_errors.Unreachable, api_errors.ApiError):
+            return False
+        return True
+
+    async def _apply(self) -> None:
+        """Apply all objects; the image comes first, or its pod would have to wait."""
+        seats = layout.seats(self._instance)
+        nodes = [manifests.node(seat, roles=layout.roles(seat, self._instance)) for seat in seats]
+        await asyncio.gather(self._load_image(), *(self._apply_one(each) for each in nodes))
+        server = manifests.name_server(
+            self._ranges, image=self._images[artefacts.COREDNS], node_name=seats[0].name
+        )
+        await asyncio.gather(
+            *(self._apply_one(each) for each in [manifests.storage_class(), *server])
+        )
+
+    async def _apply_one(self, desired: Desired) -> None:
+        body = {
+            "apiVersion": desired.kind.api_version,
+            "kind": desired.kind.kind,
+            **desired.body,
+        }
+        await self._client.apply(desired.kind, body, manager=MANAGER)
+
+    async def _load_image(self) -> None:
+        first = self._place.machines()[0]
+        archive = self._place.images / f"{artefacts.COREDNS}.tar"
+        await asyncio.to_thread(containers.load, first, archive)
+
+    async def _nodes_are_ready(
+        self, phase: phases.Phase, fresh: set[str], began: datetime
+    ) -> bool:
+        names = [seat.name for seat in layout.seats(self._instance)]
+        ready = [name for name in names if await self._is_ready(name)]
+        reported = [
+            name for name in ready if name not in fresh or await self._reported(name, began)
+        ]
+        phase.detail(f"{len(reported)}/{len(names)}")
+        return len(reported) == len(names)
+
+    async def _is_ready(self, name: str) -> bool:
+        node = await self._get(kubernetes.NODE, Key("", name))
+        return any(
+            each["type"] == "Ready" and each["status"] == "True"
+            for each in node.get("status", {}).get("conditions", ())
+        )
+
+    async def _reported(self, name: str, since: datetime) -> bool:
+        """Whether the kubelet has spoken lately; Ready may be a memory of before a crash."""
+        lease = await self._get(kubernetes.LEASE, Key(_LEASES, name))
+        renewed = lease.get("spec", {}).get("renewTime", "")
+        return bool(renewed) and clock.parse_timestamp(renewed) >= since
+
+    async def _get(self, kind: Any, key: Key) -> Object:
+        try:
+            return await self._client.get(kind, key)
+        except (api_errors.NotFound, api_errors.Unreachable):
+            return {}
+
+    async def _names_resolve(self) -> bool:
+        return await asyncio.to_thread(dnsquery.resolves, _DNS_NAME, server=self._ranges.dns)
+
+    async def _reach(self, failure: str, condition: Callable[[], Awaitable[bool]]) -> None:
+        """Wait for a condition; after the limit tell what the logs say."""
+        try:
+            async with asyncio.timeout(LIMIT.total_seconds()):
+                while not await condition():
+                    await self._clock.sleep(POLL_SECONDS)
+        except TimeoutError as error:
+            raise errors.LabError(
+                f"{failure} within {LIMIT.total_seconds():.0f} s\n{logs.excerpt(self._logs())}",
+                hint=f"all logs are in {self._place.directory}/nodes/*/log; "
+                "`cobalt up` goes on from here, `cobalt down` stops everything",
+            ) from error
+
+    def _logs(self) -> list[Path]:
+        names = ("init", "etcd", "kube-apiserver", "containerd", "kubelet")
+        found = [self._place.logs / "supervisor.log"]
+        for node in self._place.machines():
+            found += [node.logs / f"{name}.log" for name in names]
+        return found

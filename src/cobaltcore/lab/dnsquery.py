@@ -1,0 +1,32 @@
+"""One question to a name server, to see that it answers."""
+
+import secrets
+import socket
+import struct
+from ipaddress import IPv4Address
+
+_ADDRESS_RECORD = 1
+_INTERNET = 1
+_RECURSION_DESIRED = 0x0100
+_FAILURE = 0x000F
+
+
+def resolves(name: str, *, server: IPv4Address, timeout: float = 1.0) -> bool:
+    """Whether the server knows an IPv4 address for the name."""
+    number = secrets.randbelow(2**16)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
+        connection.settimeout(timeout)
+        try:
+            connection.connect((str(server), 53))
+            connection.send(_question(name, number))
+            answer = connection.recv(4096)
+        except OSError:
+            return False
+    identity, flags, _, answers = struct.unpack(">HHHH", answer[:8])
+    return bool(identity == number and flags & _FAILURE == 0 and answers)
+
+
+def _question(name: str, number: int) -> bytes:
+    header = struct.pack(">HHHHHH", number, _RECURSION_DESIRED, 1, 0, 0, 0)
+    labels = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
+    return header + labels + b"\0" + struct.pack(">HH", _ADDRESS_RECORD, _INTERNET)

@@ -1,0 +1,173 @@
+"""What a long command is doing: phases with their elapsed time, told to whoever wants to know.
+
+`Phases` measures, a listener shows: `Live` rewrites one line on a terminal, `Plain` writes a line
+when a phase ends, `Lines` gives machines one JSON object per event. None of them prints by itself:
+they get the function that does.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+State = Literal["started", "running", "done", "failed"]
+Write: TypeAlias = Callable[[str], None]
+
+REFRESH_SECONDS = 0.1
+_CLEAR_LINE = "\r\x1b[2K"
+_MARKS = {"started": "…", "running": "…", "done": "✓", "failed": "✗"}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A moment of a phase; `seconds` since it began, `total` since the command began."""
+
+    phase: str
+    state: State
+    seconds: float
+    total: float
+    detail: str = ""
+
+
+class Listener(Protocol):
+    """Whoever shows phases."""
+
+    def notice(self, event: Event) -> None:
+        """Take note of an event."""
+        ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    def notice(self, event: Event) -> None:
+        """Ignore it."""
+
+
+class Phase:
+    """The phase that runs now."""
+
+    def __init__(self, tell: Callable[[State, str], None]) -> None:
+        self._tell = tell
+        self.latest = ""
+
+    def detail(self, text: str) -> None:
+        """Say how far it is."""
+        if text != self.latest:
+            self.latest = text
+            self._tell("running", text)
+
+
+class Phases:
+    """Runs phases one after the other and remembers how long each took."""
+
+    def __init__(
+        self, listener: Listener | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._listener = listener or Silent()
+        self._clock = clock
+        self._began = clock()
+        self.seconds: dict[str, float] = {}
+
+    @property
+    def total(self) -> float:
+        """Seconds since the command began."""
+        return self._clock() - self._began
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[Phase]:
+        """Measure what happens inside; an exception makes it a failed phase."""
+        began = self._clock()
+
+        def tell(state: State, detail: str) -> None:
+            seconds = round(self._clock() - began, 3)
+            event = Event(name, state, seconds, round(self.total, 3), detail)
+            self._listener.notice(event)
+
+        tell("started", "")
+        phase = Phase(tell)
+        try:
+            yield phase
+        except BaseException:
+            tell("failed", phase.latest)
+            raise
+        self.seconds[name] = round(self._clock() - began, 3)
+        tell("done", phase.latest)
+
+
+class Plain:
+    """One line when a phase ends, and for one that takes long a line now and then."""
+
+    def __init__(self, write_line: Write, *, every_seconds: float = 15.0) -> None:
+        self._write_line = write_line
+        self._every = every_seconds
+        self._next = every_seconds
+
+    def notice(self, event: Event) -> None:
+        """Write a line if it is time."""
+        if event.state == "started":
+            self._next = self._every
+        elif event.state != "running":
+            self._write_line(line(event))
+        elif event.seconds >= self._next:
+            self._next = event.seconds + self._every
+            self._write_line(line(event))
+
+
+class Live:
+    """The running phase in a line that is rewritten with its clock; ended ones stay above it."""
+
+    def __init__(self, write: Write, *, width: int = 100) -> None:
+        self._write = write
+        self._width = width
+        self._lock = threading.Lock()
+        self._event: Event | None = None
+        self._since = 0.0
+        self._ticker: threading.Thread | None = None
+
+    def notice(self, event: Event) -> None:
+        """Rewrite the line; end it when the phase has ended."""
+        with self._lock:
+            ended = event.state in {"done", "failed"}
+            self._event = None if ended else event
+            self._since = time.monotonic()
+            self._show(event, end="\n" if ended else "")
+        if self._ticker is None:
+            self._ticker = threading.Thread(target=self._tick, daemon=True)
+            self._ticker.start()
+
+    def _show(self, event: Event, *, end: str) -> None:
+        text = line(event)
+        self._write(f"{_CLEAR_LINE}{text if end else text[: self._width]}{end}")
+
+    def _tick(self) -> None:
+        while True:
+            threading.Event().wait(REFRESH_SECONDS)
+            with self._lock:
+                event = self._event
+                if event is not None:
+                    seconds = event.seconds + time.monotonic() - self._since
+                    self._show(
+                        Event(event.phase, event.state, seconds, event.total, event.detail), end=""
+                    )
+
+
+class Lines:
+    """One JSON object per event, for machines."""
+
+    def __init__(self, write_line: Write) -> None:
+        self._write_line = write_line
+
+    def notice(self, event: Event) -> None:
+        """Write the event."""
+        self._write_line(msgspec.json.encode({"event": "phase", **asdict(event)}).decode())
+
+
+def line(event: Event) -> str:
+    """An event for people."""
+    detail = f"  {event.detail}" if event.detail else ""
+    return f"{_MARKS[event.state]} {event.seconds:6.1f} s  {event.phase}{detail}"

@@ -1,0 +1,198 @@
+"""Whether this machine can run a lab: everything that is missing, at once, each with its fix.
+
+`gather` looks, `problems` judges. `problems` is pure.
+"""
+
+import os
+import platform
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cobaltcore.lab import cgroups, errors, packages
+
+DISK_BYTES = 4 * 10**9
+MEMORY_BYTES = 2 * 10**9
+
+_FILE_SYSTEMS = ("overlay",)
+_NET_ADMIN, _SYS_ADMIN = 12, 21
+_CAPABILITIES: Mapping[str, int] = {"CAP_NET_ADMIN": _NET_ADMIN, "CAP_SYS_ADMIN": _SYS_ADMIN}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What counts on a machine."""
+
+    system: str = "Linux"
+    user: int = 0
+    capabilities: int = -1
+    cgroups_missing: Sequence[str] = ()
+    cgroups_unified: bool = False
+    file_systems: frozenset[str] = frozenset(_FILE_SYSTEMS)
+    bridge_netfilter: bool = True
+    free_bytes: Mapping[Path, int]
+    memory_bytes: int
+    missing_packages: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is missing, and what to do about it."""
+
+    what: str
+    fix: str
+
+
+class NotReady(errors.LabError):
+    """The machine cannot run a lab as it is."""
+
+    def __init__(self, found: Sequence[Problem]) -> None:
+        count = "one thing is" if len(found) == 1 else f"{len(found)} things are"
+        lines = "".join(f"\n  - {each.what}\n    fix: {each.fix}" for each in found)
+        super().__init__(f"this machine cannot run a lab yet, {count} missing:{lines}")
+        self.problems = tuple(found)
+
+
+def gather(places: Sequence[Path]) -> Facts:
+    """Look at this machine; `places` are directories that will take data."""
+    if platform.system() != "Linux":
+        return Facts(system=platform.system(), free_bytes={}, memory_bytes=MEMORY_BYTES)
+    return Facts(
+        user=os.geteuid(),
+        capabilities=_own_capabilities(),
+        cgroups_missing=cgroups.missing_controllers(),
+        cgroups_unified=cgroups.find().unified,
+        file_systems=frozenset(_file_systems()),
+        bridge_netfilter=Path("/proc/sys/net/bridge/bridge-nf-call-iptables").exists(),
+        free_bytes={place: shutil.disk_usage(_existing(place)).free for place in places},
+        memory_bytes=_available_memory(),
+        missing_packages=packages.missing(),
+    )
+
+
+def problems(facts: Facts) -> list[Problem]:
+    """Everything that stands in the way."""
+    if facts.system != "Linux":
+        return [
+            Problem(
+                f"the lab runs on Linux, and this is {facts.system}",
+                "use a virtual machine with Debian 12",
+            )
+        ]
+    checks: list[Callable[[Facts], list[Problem]]] = [
+        _privileges,
+        _control_groups,
+        _kernel,
+        _disk,
+        _memory,
+        _packages,
+    ]
+    return [problem for check in checks for problem in check(facts)]
+
+
+def _privileges(facts: Facts) -> list[Problem]:
+    if facts.user:
+        return [Problem("nodes need root, for namespaces and mounts", "run it again with sudo -E")]
+    lacking = [name for name, bit in _CAPABILITIES.items() if not facts.capabilities >> bit & 1]
+    if not lacking:
+        return []
+    return [
+        Problem(
+            f"root lacks {' and '.join(lacking)} here, as in an unprivileged container",
+            "use a virtual machine, or a container with --privileged",
+        )
+    ]
+
+
+def _control_groups(facts: Facts) -> list[Problem]:
+    if not facts.cgroups_missing:
+        return []
+    names = ", ".join(facts.cgroups_missing)
+    if facts.cgroups_unified:
+        return [
+            Problem(
+                f"control groups (version 2) lack the controllers {names}",
+                "enable them in the kernel and in the root group's cgroup.subtree_control",
+            )
+        ]
+    return [
+        Problem(
+            f"the control group controllers {names} are not mounted under /sys/fs/cgroup",
+            "mount each one, for example: mkdir -p /sys/fs/cgroup/cpu && "
+            "mount -t cgroup -o cpu cgroup /sys/fs/cgroup/cpu",
+        )
+    ]
+
+
+def _kernel(facts: Facts) -> list[Problem]:
+    absent = [each for each in _FILE_SYSTEMS if each not in facts.file_systems]
+    found = [
+        Problem(f"the kernel has no {name} file system", f"load it with: modprobe {name}")
+        for name in absent
+    ]
+    if not facts.bridge_netfilter:
+        found.append(
+            Problem(
+                "the kernel does not show bridged packets to nftables, so Services would not work",
+                "load it with: modprobe br_netfilter",
+            )
+        )
+    return found
+
+
+def _disk(facts: Facts) -> list[Problem]:
+    return [
+        Problem(
+            f"{place} has {free / 10**9:.1f} GB free, and a lab needs {DISK_BYTES / 10**9:.0f} GB",
+            "make room there, or choose another disk with COBALTCORE_STATE and XDG_CACHE_HOME",
+        )
+        for place, free in facts.free_bytes.items()
+        if free < DISK_BYTES
+    ]
+
+
+def _memory(facts: Facts) -> list[Problem]:
+    if facts.memory_bytes >= MEMORY_BYTES:
+        return []
+    available, needed = facts.memory_bytes / 10**9, MEMORY_BYTES / 10**9
+    return [
+        Problem(
+            f"{available:.1f} GB of memory are available, and a lab needs {needed:.0f} GB",
+            "end other programs, or use a larger machine",
+        )
+    ]
+
+
+def _packages(facts: Facts) -> list[Problem]:
+    if not facts.missing_packages:
+        return []
+    names = " ".join(facts.missing_packages)
+    return [
+        Problem(
+            f"programs are not installed: {names}",
+            f"let cobalt install them with --yes, or run: apt-get install {names}",
+        )
+    ]
+
+
+def _own_capabilities() -> int:
+    status = Path("/proc/self/status").read_text()
+    effective = next(line for line in status.splitlines() if line.startswith("CapEff:"))
+    return int(effective.split()[1], 16)
+
+
+def _file_systems() -> list[str]:
+    return [line.split()[-1] for line in Path("/proc/filesystems").read_text().splitlines()]
+
+
+def _available_memory() -> int:
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    fields = dict(line.split(":", 1) for line in lines)
+    return int(fields["MemAvailable"].split()[0]) * 1024
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists():
+        path = path.parent
+    return path

@@ -1,0 +1,35 @@
+"""What is decided once for an instance and kept with its data: its number and its nodes.
+
+Standard library only.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+FILE = "instance.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """One lab on this machine."""
+
+    name: str
+    index: int
+    """Which block of addresses it uses; see `ranges`."""
+    nodes: int
+    audit: bool = False
+    merged_into: str = ""
+    """The kubeconfig of a user that has an entry for this instance."""
+
+
+def read(directory: Path) -> Instance:
+    """Read the record of an instance; raises FileNotFoundError if there is none."""
+    return Instance(**json.loads((directory / FILE).read_text()))
+
+
+def write(directory: Path, instance: Instance) -> None:
+    """Write the record as a whole."""
+    fresh = directory / f".{FILE}.new"
+    fresh.write_text(json.dumps(asdict(instance), indent=1) + "\n")
+    fresh.replace(directory / FILE)

@@ -1,0 +1,152 @@
+"""Keeps the nodes of one instance running: `python -m cobaltcore.lab.supervisor DIRECTORY`.
+
+It looks again and again which nodes are described, and starts those that do not run: later each
+time if they keep ending. It holds nothing in memory that matters and adopts what runs already, so
+it may be killed and started again without harm to the nodes.
+Standard library only.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from cobaltcore.lab import cgroups, kernel, machine, record
+
+TICK_SECONDS = 0.5
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 15.0
+STEADY_SECONDS = 30.0
+GROUP = "supervisor"
+PID_FILE = "supervisor.pid"
+HELPERS = {"storage": "cobaltcore.lab.storage"}
+
+
+class Patience:
+    """When to start something again that keeps ending."""
+
+    def __init__(self) -> None:
+        self._pause = FIRST_PAUSE_SECONDS
+        self._started = 0.0
+        self._not_before = 0.0
+        self.is_running = False
+
+    def ended(self) -> None:
+        """Note that it does not run; the first start is due at once."""
+        now = time.monotonic()
+        if not self.is_running:
+            return
+        self.is_running = False
+        if now - self._started > STEADY_SECONDS:
+            self._pause = FIRST_PAUSE_SECONDS
+        self._not_before = now + self._pause
+        self._pause = min(self._pause * 2, LONGEST_PAUSE_SECONDS)
+
+    def started(self) -> None:
+        """Note that it runs, or that a start was tried."""
+        if not self.is_running:
+            self._started = time.monotonic()
+            self.is_running = True
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it may be started now."""
+        return time.monotonic() >= self._not_before
+
+
+class Supervisor:
+    """Starts what is described under a directory and does not run."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._instance = record.read(directory)
+        self._patience: dict[str, Patience] = {}
+
+    def run(self) -> None:
+        """Look after everything until the end of the process."""
+        while True:
+            instance = self._instance
+            for node in machine.all_of(
+                self._directory, instance=instance.name, index=instance.index
+            ):
+                self._tend_node(node)
+            for name, module in HELPERS.items():
+                self._tend_helper(name, module)
+            signal.sigtimedwait({signal.SIGCHLD}, TICK_SECONDS)
+            _collect()
+
+    def _tend_node(self, node: machine.Machine) -> None:
+        patience = self._patience.setdefault(node.name, Patience())
+        if node.pid() is not None:
+            patience.started()
+            return
+        patience.ended()
+        if patience.is_due:
+            patience.started()
+            try:
+                _say(f"node {node.name} runs as process {node.start()}")
+            except (OSError, RuntimeError) as error:
+                _say(f"node {node.name} cannot be started: {error}")
+
+    def _tend_helper(self, name: str, module: str) -> None:
+        patience = self._patience.setdefault(name, Patience())
+        pid_file = self._directory / f"{name}.pid"
+        if kernel.recall(pid_file) is not None:
+            patience.started()
+            return
+        patience.ended()
+        if patience.is_due:
+            patience.started()
+            pid = spawn(module, self._directory, log=self._directory / "log" / f"{name}.log")
+            kernel.remember(pid_file, pid)
+            _say(f"{name} runs as process {pid}")
+
+
+def spawn(module: str, directory: Path, *, log: Path) -> int:
+    """Start one of our programs on the host, apart from the terminal and the user's settings."""
+    log.parent.mkdir(exist_ok=True)
+    with log.open("ab") as output:
+        process = subprocess.Popen(  # noqa: S603 arguments are ours
+            [sys.executable, "-m", module, str(directory)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=kernel.ENVIRONMENT,
+            cwd="/",
+            start_new_session=True,
+        )
+    # Whoever is the parent by then collects it; this process may be gone.
+    process.returncode = 0
+    return process.pid
+
+
+def _collect() -> None:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            continue
+    except ChildProcessError:
+        return
+
+
+def _say(text: str) -> None:
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    sys.stderr.write(f"{moment} {text}\n")
+
+
+def main(directory: Path) -> None:
+    """Look after the instance in a directory."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    supervisor = Supervisor(directory)
+    hierarchies = cgroups.find()
+    group = f"{machine.group_of(record.read(directory).name)}/{GROUP}"
+    cgroups.create(hierarchies, group)
+    cgroups.join(hierarchies, group)
+    kernel.adopt_orphans()
+    kernel.remember(directory / PID_FILE, os.getpid())
+    supervisor.run()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
