@@ -13,7 +13,7 @@ AlreadyExists is a Conflict.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -42,8 +42,10 @@ class KindMissing(RuntimeFault):
 class ApiError(RuntimeFault):
     """The API server answered with an error."""
 
+    HINT: ClassVar[str] = ""
+
     def __init__(self, status: int, reason: str, message: str, *, retry_after: float = 0) -> None:
-        super().__init__(message)
+        super().__init__(message, self.HINT)
         self.status = status
         self.reason = reason
         self.retry_after = retry_after
@@ -56,9 +58,13 @@ class BadRequest(ApiError):
 class Unauthorized(ApiError):
     """401: the credentials are not accepted."""
 
+    HINT = "the token or certificate in the kubeconfig has expired or is of another cluster"
+
 
 class Forbidden(ApiError):
     """403: the credentials do not allow this."""
+
+    HINT = "bind a role that allows it to this user, or use the kubeconfig of another one"
 
 
 class NotFound(ApiError):

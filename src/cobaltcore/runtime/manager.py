@@ -82,6 +82,7 @@ class Manager:
 
     async def run(self) -> None:
         """Work until told to stop; raise what the start cannot get over."""
+        asyncio.get_running_loop().set_exception_handler(_explain)
         for cluster in self._clusters.values():
             await cluster.client.raw("/version")
         servers: list[Server] = [self.health, *([self._webhooks] if self._webhooks else [])]
@@ -153,6 +154,13 @@ class Manager:
     def leading(self) -> bool:
         """Whether this replica's controllers may work."""
         return self._election is None or self._election.held
+
+
+def _explain(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What no task waits for: connections that we cut ourselves make most of it."""
+    error = context.get("exception")
+    report = _log.debug if isinstance(error, OSError) else _log.error
+    report("event loop", what=context["message"], error=str(error))
 
 
 async def _cancel(tasks: Sequence[asyncio.Future[Any]]) -> None:
