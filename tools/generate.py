@@ -5,6 +5,7 @@ tools/generate.py --check    fail if the tree differs from what would be written
 """
 
 import argparse
+import functools
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +17,8 @@ CRDS = Path("deploy/crds")
 REFERENCE = Path("docs/reference")
 
 
-def outputs() -> dict[Path, str]:
+@functools.cache
+def outputs() -> Mapping[Path, str]:
     """Every generated file, by its path in the tree."""
     definitions = base.definitions()
     files = {REFERENCE / "README.md": reference.index(definitions)}

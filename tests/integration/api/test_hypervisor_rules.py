@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from tests.support.control_plane import ControlPlaneHarness, HttpError
 
 PATH = "/apis/hypervisor.c5c3.io/v1/hypervisors"
