@@ -128,11 +128,12 @@ class Manager:
             await asyncio.wait({stopped, *tasks}, return_when=asyncio.FIRST_COMPLETED)
             for controller in self._controllers:
                 controller.stop()
+            stopped.cancel()
             grace = self._settings.shutdown_grace.total_seconds()
-            ended, late = await asyncio.wait(tasks, timeout=grace)
+            ended, late = await asyncio.wait({stopped, *tasks}, timeout=grace)
             if late:
                 _log.warning("passes cut off", seconds=grace)
-            for task in ended:
+            for task in ended - {stopped}:
                 task.result()
         finally:
             await _cancel([stopped, *tasks])
