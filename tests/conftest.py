@@ -1,24 +1,38 @@
 """Fixtures of all tests: real control planes, started once per run when a test asks for one."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from tests.support.control_plane import ControlPlaneHarness
 
 from cobaltcore.api import crd
 from cobaltcore.lab import errors
+from tests.support.control_plane import ControlPlaneHarness
+from tests.support.played_nodes import PlayedNodes
 
 
 @pytest.fixture(scope="session")
 def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlaneHarness]:
     """An API server with etcd and nothing else: objects stay as the test leaves them."""
-    yield from _running(request, controller_manager=False)
+    with _running(request, controller_manager=False) as plane:
+        yield plane
 
 
 @pytest.fixture(scope="session")
 def managed_control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlaneHarness]:
     """A second API server with the controller manager: garbage collection, ReplicaSets, Jobs."""
-    yield from _running(request, controller_manager=True)
+    with _running(request, controller_manager=True) as plane:
+        yield plane
+
+
+@pytest.fixture(scope="session")
+def played_control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlaneHarness]:
+    """A third one, with two nodes on which pods seem to run: workloads become ready."""
+    with (
+        _running(request, controller_manager=True) as plane,
+        PlayedNodes(plane, count=2),
+    ):
+        yield plane
 
 
 @pytest.fixture
@@ -34,6 +48,7 @@ def installed_crds(control_plane: ControlPlaneHarness) -> ControlPlaneHarness:
     return control_plane
 
 
+@contextmanager
 def _running(
     request: pytest.FixtureRequest, *, controller_manager: bool
 ) -> Iterator[ControlPlaneHarness]:

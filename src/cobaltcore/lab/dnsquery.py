@@ -11,13 +11,13 @@ _RECURSION_DESIRED = 0x0100
 _FAILURE = 0x000F
 
 
-def resolves(name: str, *, server: IPv4Address, timeout: float = 1.0) -> bool:
+def resolves(name: str, *, server: IPv4Address, port: int = 53, timeout: float = 1.0) -> bool:
     """Whether the server knows an IPv4 address for the name."""
     number = secrets.randbelow(2**16)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
         connection.settimeout(timeout)
         try:
-            connection.connect((str(server), 53))
+            connection.connect((str(server), port))
             connection.send(_question(name, number))
             answer = connection.recv(4096)
         except OSError:

@@ -55,7 +55,7 @@ KUBE = Target(
         "kubelet",
     ),
 )
-ADDONS = Target("addons", module="addons", programs=("coredns", "kwok"))
+ADDONS = Target("addons", module="addons", programs=("coredns", "kwok", "kwok-stages"))
 TARGETS: Mapping[str, Target] = {target.name: target for target in (KUBE, ADDONS)}
 
 

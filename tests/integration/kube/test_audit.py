@@ -1,6 +1,7 @@
 """The audit log answers: who asked for what, since when."""
 
 import pytest
+
 from tests.support.control_plane import ControlPlaneHarness
 
 

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from tests.support import control_plane as harness
-from tests.support.control_plane import ControlPlaneHarness
 
 from cobaltcore.lab import errors, kubebuild
+from tests.support import control_plane as harness
+from tests.support.control_plane import ControlPlaneHarness
 
 LIMIT_SECONDS = 60
 CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}}

@@ -1,4 +1,4 @@
-// Command addons is CoreDNS and KWOK in one binary: it runs the program it is called as
+// Command addons is CoreDNS and KWOK (which plays nodes and pods) in one binary: it runs the program it is called as
 // (through a link of that name), or the one named by its first argument.
 package main
 
@@ -26,6 +26,9 @@ import (
 	_ "github.com/coredns/coredns/plugin/ready"
 	_ "github.com/coredns/coredns/plugin/reload"
 	"github.com/spf13/pflag"
+	nodestages "sigs.k8s.io/kwok/kustomize/stage/node/fast"
+	leasestages "sigs.k8s.io/kwok/kustomize/stage/node/heartbeat-with-lease"
+	podstages "sigs.k8s.io/kwok/kustomize/stage/pod/fast"
 	"sigs.k8s.io/kwok/pkg/config"
 	"sigs.k8s.io/kwok/pkg/kwok/cmd"
 	"sigs.k8s.io/kwok/pkg/log"
@@ -33,8 +36,9 @@ import (
 )
 
 var programs = map[string]func() error{
-	"coredns": coredns,
-	"kwok":    kwok,
+	"coredns":     coredns,
+	"kwok":        kwok,
+	"kwok-stages": kwokStages,
 }
 
 // coredns runs the plugins in this order, whatever their order in the Corefile.
@@ -59,6 +63,18 @@ func kwok() error {
 	command := cmd.NewCommand(ctx)
 	command.PersistentFlags().AddFlagSet(flags)
 	return command.ExecuteContext(ctx)
+}
+
+// kwokStages prints KWOK's own rules for nodes that stay ready and pods that run or complete, for --config.
+func kwokStages() error {
+	_, err := fmt.Println(strings.Join([]string{
+		nodestages.DefaultNodeInit,
+		leasestages.DefaultNodeHeartbeatWithLease,
+		podstages.DefaultPodReady,
+		podstages.DefaultPodComplete,
+		podstages.DefaultPodDelete,
+	}, "\n---\n"))
+	return err
 }
 
 func main() {
