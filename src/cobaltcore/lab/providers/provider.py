@@ -4,10 +4,12 @@ A provider is a module of this package with a PROVIDER. It starts only where the
 not installed: CustomResourceDefinitions that are not the lab's own mean that it is.
 """
 
+import asyncio
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from cobaltcore.lab import providers
 from cobaltcore.lab.providers import crds
@@ -19,6 +21,7 @@ from cobaltcore.runtime.controller import Controller
 from cobaltcore.runtime.meta import Key, Kind
 
 MANAGER = "cobalt-lab-providers"
+SERVED_WITHIN = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,17 @@ async def install(client: Client, provider: Provider) -> bool:
             return False
     for manifest in manifests:
         await client.apply(crds.CRD, manifest, manager=MANAGER)
+    async with asyncio.timeout(SERVED_WITHIN.total_seconds()):
+        for manifest in manifests:
+            while not await _is_served(client, manifest["metadata"]["name"]):
+                await SystemClock().sleep(0.05)
     return True
+
+
+async def _is_served(client: Client, name: str) -> bool:
+    known = await client.get(crds.CRD, Key("", name))
+    conditions = (known.get("status") or {}).get("conditions") or []
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
 async def _is_foreign(client: Client, name: str) -> bool:
