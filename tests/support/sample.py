@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from cobaltcore.runtime import conditions, events, finalizers, status
-from cobaltcore.runtime.apply import Applier, Desired
+from cobaltcore.runtime.apply import Applier
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.controller import Controller, Source, itself, owner, referrers
 from cobaltcore.runtime.diff import digest
-from cobaltcore.runtime.meta import Condition, Key, Kind, Object, Scope, Struct, key_of
+from cobaltcore.runtime.meta import Condition, Desired, Key, Kind, Object, Scope, Struct, key_of
 
 SAMPLE = Kind("tests.c5c3.io", "v1", "Sample", "samples")
 CONFIG_MAP = Kind("", "v1", "ConfigMap", "configmaps")

@@ -12,20 +12,13 @@ from typing import Any, NamedTuple
 from cobaltcore.runtime import diff, errors
 from cobaltcore.runtime.changeset import Applied, ChangeSet, Outcome
 from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.meta import Key, Kind, Object, key_of, owner_reference
+from cobaltcore.runtime.meta import Desired, Key, Kind, Object, key_of, owner_reference
 
 APPLIED = "c5c3.io/applied"
 
 
 class ForeignObject(errors.RuntimeFault):
     """An object that we want to make exists and belongs to somebody else."""
-
-
-class Desired(NamedTuple):
-    """One object as it should be."""
-
-    kind: Kind
-    body: Mapping[str, Any]
 
 
 class _Accepted(NamedTuple):

@@ -22,6 +22,8 @@ from cobaltcore.runtime.stream import WatchEvent
 Handler = Callable[[Change], None]
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+ABSENT_RETRY_SECONDS = 15
+NEWEST = 2**63 - 1
 # Errors that will not go away by waiting: the first synchronisation fails with them.
 FATAL_AT_START = (errors.KindMissing, errors.Forbidden, errors.Unauthorized, errors.ConfigError)
 
@@ -85,19 +87,24 @@ class Informer:
             started = self._clock.monotonic()
             try:
                 await self._follow()
-            except FATAL_AT_START as error:
-                if not self.synced.is_set():
-                    raise
-                self._explain(error)
             except errors.Gone:
                 self._version = ""
-            except (errors.ApiError, errors.Unreachable) as error:
-                self._explain(error)
+            except errors.RuntimeFault as error:
+                await self._get_over(error)
             else:
                 if self._clock.monotonic() - started > 1:
                     self._backoff.forget(self.kind)
             self._restarts.inc()
             await self._clock.sleep(self._backoff.next(self.kind))
+
+    async def _get_over(self, error: errors.RuntimeFault) -> None:
+        if isinstance(error, errors.KindMissing) and self.scope.optional:
+            self._finish(set())
+            await self._clock.sleep(ABSENT_RETRY_SECONDS)
+            return
+        if isinstance(error, FATAL_AT_START) and not self.synced.is_set():
+            raise error
+        self._explain(error)
 
     def _explain(self, error: errors.RuntimeFault) -> None:
         _log.warning("watch lost", kind=str(self.kind), error=error.message)
@@ -145,7 +152,8 @@ class Informer:
         self._finish(seen)
 
     def _finish(self, seen: set[Key]) -> None:
-        for change in self._store.retain(seen, version=int(self._version)):
+        version = int(self._version) if self._version else NEWEST
+        for change in self._store.retain(seen, version=version):
             self._tell(change)
         self._backoff.forget(self.kind)
         self.synced.set()

@@ -57,6 +57,8 @@ class Scope:
     namespace: str = ""
     selector: str = ""
     metadata_only: bool = False
+    optional: bool = False
+    """The kind may not be served: then there are no objects of it until it is."""
 
 
 EVERYTHING = Scope()
@@ -70,6 +72,18 @@ class Key(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class Desired(NamedTuple):
+    """One object as it should be."""
+
+    kind: Kind
+    body: Mapping[str, Any]
+
+    @property
+    def key(self) -> Key:
+        """Its name."""
+        return key_of(self.body)
 
 
 class OwnerReference(Struct):

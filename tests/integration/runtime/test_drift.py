@@ -3,10 +3,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cobaltcore.runtime.apply import Applier, Desired, ForeignObject
+from cobaltcore.runtime.apply import Applier, ForeignObject
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.meta import Key
+from cobaltcore.runtime.meta import Desired, Key
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually, operating, transport
 from tests.support.sample import CONFIG_MAP, DEPLOYMENT, SAMPLE, SECRET

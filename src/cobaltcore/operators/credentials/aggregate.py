@@ -15,10 +15,10 @@ from cobaltcore.api.foreign.kubernetes import SECRET
 from cobaltcore.engine.operator import Context
 from cobaltcore.operators.credentials.merge import Merged, merge
 from cobaltcore.runtime import conditions, status
-from cobaltcore.runtime.apply import Applier, Desired, ForeignObject
+from cobaltcore.runtime.apply import Applier, ForeignObject
 from cobaltcore.runtime.clock import timestamp
 from cobaltcore.runtime.controller import Controller, Source, itself, owner, referrers
-from cobaltcore.runtime.meta import Condition, Key, Object, Scope
+from cobaltcore.runtime.meta import Condition, Desired, Key, Object, Scope
 from cobaltcore.runtime.store import Change
 
 MANAGER = "secret-aggregate-controller"
