@@ -41,7 +41,11 @@ def node_daemons(seat: nodeconfig.Seat, programs: Programs, home: Path) -> list[
     )
     importer = ["ctr", "--namespace=k8s.io", "images", "import", str(programs.pause_archive)]
     return [
-        Daemon(name="containerd", command=["containerd", "-c", str(home / "containerd.toml")]),
+        Daemon(
+            name="containerd",
+            command=["containerd", "-c", str(home / "containerd.toml")],
+            keeps_data=True,
+        ),
         Daemon(name="pause-image", command=importer, after=[_CONTAINERD], once=True),
         Daemon(
             name="kubelet",
@@ -81,7 +85,7 @@ class ControlPlane:
 
     def _daemon(self, name: str, settings: Mapping[str, object], *after: str) -> Daemon:
         command = [self.programs.path(name), *flags(**settings)]
-        return Daemon(name=name, command=command, after=list(after))
+        return Daemon(name=name, command=command, after=list(after), keeps_data=name == _ETCD)
 
     def _etcd(self) -> dict[str, object]:
         """Only holders of a certificate of etcd's own authority get in, from pods or elsewhere."""

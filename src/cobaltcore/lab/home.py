@@ -70,6 +70,16 @@ class Home:
             )
         return found
 
+    def running(self) -> record.Instance:
+        """As `existing`, but an error also if it is stopped."""
+        found = self.existing()
+        if not any(node.pid() for node in self.machines()):
+            raise errors.LabError(
+                f"the lab {self.name} is stopped",
+                hint=f"start it with: cobalt up{self._name_flag}",
+            )
+        return found
+
     def machines(self) -> list[machine.Machine]:
         """All nodes that are described."""
         found = self.instance()

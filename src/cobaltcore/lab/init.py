@@ -26,6 +26,7 @@ LOG_BYTES = 32 * 2**20
 STOP_SECONDS = 10.0
 
 _SIGNALS = {signal.SIGCHLD, signal.SIGTERM}
+_SHIM = "containerd-shim"
 _TERM_BIT = 1 << (signal.SIGTERM - 1)
 
 
@@ -105,12 +106,15 @@ class Init:
             self._collect()
 
     def stop(self) -> None:
-        """End containers and daemons in good order: those that listen to it get a while."""
-        kubelet = next((each for each in self._programs if each.daemon.name == "kubelet"), None)
-        if kubelet and kubelet.pid:
-            # First, or it would start again what ends.
-            os.kill(kubelet.pid, signal.SIGKILL)
-            os.waitpid(kubelet.pid, 0)
+        """End containers and daemons in good order: those that listen to it get a while.
+
+        Daemons without data go first: a kubelet would start again what ends, and an API server
+        would wait for its clients.
+        """
+        for program in self._programs:
+            if program.pid and not program.daemon.keeps_data:
+                os.kill(program.pid, signal.SIGKILL)
+                os.waitpid(program.pid, 0)
         os.kill(-1, signal.SIGTERM)
         deadline = time.monotonic() + STOP_SECONDS
         while any(map(_listens, _processes())) and time.monotonic() < deadline:
@@ -161,14 +165,18 @@ def _processes() -> list[int]:
 
 
 def _listens(pid: int) -> bool:
-    """Whether a process has a handler for SIGTERM; one without has ended or never will."""
+    """Whether a process has a handler for SIGTERM; one without has ended or never will.
+
+    Shims have one, and outlive their containers' requests to end all the same.
+    """
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
         return False
     fields = dict(line.split(":", 1) for line in lines if ":" in line)
-    is_dead = fields["State"].strip().startswith("Z")
-    return not is_dead and bool(int(fields.get("SigCgt", "0"), 16) & _TERM_BIT)
+    if fields["State"].strip().startswith("Z") or fields["Name"].strip() == _SHIM:
+        return False
+    return bool(int(fields.get("SigCgt", "0"), 16) & _TERM_BIT)
 
 
 def _keep_short(log: Path) -> None:

@@ -12,7 +12,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ class Owner:
     name: str
     index: int
     directory: Path
+    is_up: bool = field(default=False, compare=False)
 
 
 class IpError(Exception):
@@ -57,7 +58,8 @@ def owners() -> list[Owner]:
         number = str(link["ifname"]).removeprefix(_BRIDGE)
         if prefix == _ALIAS and number.isdecimal():
             name, _, directory = rest.partition(":")
-            found.append(Owner(name, int(number), Path(directory)))
+            is_up = "UP" in link.get("flags", ())
+            found.append(Owner(name, int(number), Path(directory), is_up))
     return found
 
 
@@ -110,19 +112,33 @@ def plug_in(index: int, number: int, *, pid: int) -> None:
 
 def unplug(index: int, number: int) -> None:
     """Remove the host's end of a cable, if it is there; a namespace takes its time to go."""
-    if (Path("/sys/class/net") / cable(index, number)).exists():
+    if _exists(cable(index, number)):
         run([f"link del {cable(index, number)}"])
 
 
-def remove(index: int) -> None:
-    """Remove all links and routes of an instance, the bridge last."""
+def disconnect(index: int) -> None:
+    """Remove all links and routes of an instance but the bridge, down, and the blackhole route.
+
+    They stay as long as the instance has data: there are kubeconfigs that name its addresses, and
+    nobody else should get them.
+    """
     for link in Path("/sys/class/net").glob(f"{bridge(index)}n*"):
         if link.name.removeprefix(f"{bridge(index)}n").isdecimal():
             run([f"link del {link.name}"], check=False)
+    block = ranges.Ranges(index).block
     for destination in marked_routes():
-        if destination.subnet_of(ranges.Ranges(index).block):
+        if destination.subnet_of(block) and destination != block:
             run([f"route del {destination} proto {ROUTE_PROTOCOL}"], check=False)
-    if (Path("/sys/class/net") / bridge(index)).exists():
+    if _exists(bridge(index)):
+        run([f"link set {bridge(index)} down", f"addr flush dev {bridge(index)}"])
+
+
+def remove(index: int) -> None:
+    """Remove everything of an instance, the bridge last."""
+    disconnect(index)
+    block = ranges.Ranges(index).block
+    run([f"route del blackhole {block} proto {ROUTE_PROTOCOL}"], check=False)
+    if _exists(bridge(index)):
         run([f"link del {bridge(index)}"])
 
 
@@ -172,6 +188,10 @@ def run(commands: Sequence[str], *, check: bool = True) -> None:
     except IpError:
         if check:
             raise
+
+
+def _exists(link: str) -> bool:
+    return (Path("/sys/class/net") / link).exists()
 
 
 def _route(destination: IPv4Network, gateway: IPv4Address) -> str:

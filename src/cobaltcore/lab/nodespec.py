@@ -22,6 +22,8 @@ class Daemon:
     command: list[str]
     after: list[str] = field(default_factory=list)
     once: bool = False
+    keeps_data: bool = False
+    """Whether it is asked to end, and not killed, when the node stops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

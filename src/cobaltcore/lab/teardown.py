@@ -71,7 +71,7 @@ def stop(place: home.Home, *, report: Callable[[str], None]) -> None:
     found = place.instance()
     index = found.index if found else _index_of(place)
     report("removing control groups, links and routes")
-    clear(place.name, index)
+    clear(place.name, index, keep_addresses=found is not None)
 
 
 def stop_node(node: machine.Machine) -> None:
@@ -85,7 +85,7 @@ def stop_node(node: machine.Machine) -> None:
         _wait(lambda: not _alive([pid]), KILL_SECONDS)
 
 
-def clear(name: str, index: int | None) -> None:
+def clear(name: str, index: int | None, *, keep_addresses: bool) -> None:
     """End every process of an instance at once, and remove what it has on the machine."""
     hierarchies = cgroups.find()
     group = machine.group_of(name)
@@ -101,15 +101,18 @@ def clear(name: str, index: int | None) -> None:
             hint="look at them with: ps -o pid,stat,wchan,args -p PID, then try again",
         )
     cgroups.remove_top(hierarchies)
-    if index is not None:
+    if index is not None and keep_addresses:
+        links.disconnect(index)
+    elif index is not None:
         links.remove(index)
 
 
 def _purge(place: home.Home) -> None:
     """Remove the data; the directory of all instances goes with the last one."""
-    merged = place.existing().merged_into
-    if merged:
-        userconfig.forget(place, Path(merged))
+    known = place.existing()
+    if known.merged_into:
+        userconfig.forget(place, Path(known.merged_into))
+    links.remove(known.index)
     # Last the record, so that an interrupted purge can be repeated.
     for each in place.directory.iterdir():
         if each.name != record.FILE:
@@ -125,12 +128,14 @@ def leftovers(known: Iterable[home.Home]) -> list[Leftover]:
     by_name = {each.name: each for each in known}
     owners = {each.name: each for each in links.owners()}
     found = []
-    for name in sorted(cgroups.instances(cgroups.find()) | owners.keys()):
+    grouped = cgroups.instances(cgroups.find())
+    for name in sorted(grouped | owners.keys()):
         owner = owners.get(name)
         directory = owner.directory if owner else None
         if directory is None and name in by_name:
             directory = by_name[name].directory
-        why = _abandoned(name, directory)
+        is_active = name in grouped or (owner is not None and owner.is_up)
+        why = _abandoned(name, directory, is_active=is_active)
         if why:
             found.append(Leftover(name, why, directory, owner.index if owner else None))
     return found
@@ -145,18 +150,19 @@ def remove_leftovers(known: Iterable[home.Home], *, report: Callable[[str], None
             if not place.is_idle():
                 continue
         report(f"removing leftovers of {each.name}: {each.why}")
-        clear(each.name, each.index)
+        exists = each.directory is not None and (each.directory / record.FILE).exists()
+        clear(each.name, each.index, keep_addresses=exists)
         removed.append(each.name)
     _remove_stray_routes()
     return removed
 
 
-def _abandoned(name: str, directory: Path | None) -> str:
+def _abandoned(name: str, directory: Path | None, *, is_active: bool) -> str:
     if directory is None:
         return "its directory is not known"
     if not (directory / record.FILE).exists():
         return f"its directory {directory} is gone"
-    if not cgroups.processes(cgroups.find(), machine.group_of(name)):
+    if is_active and not cgroups.processes(cgroups.find(), machine.group_of(name)):
         return "its processes are gone"
     return ""
 

@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Become kubectl, so that signals, terminal and exit code are its own."""
     place = labs.home_of(arguments)
-    place.existing()
+    place.running()
     words = arguments.arguments
     given = words[1:] if words[:1] == ["--"] else words
     environment = {**os.environ, "KUBECONFIG": str(place.kubeconfig)}
