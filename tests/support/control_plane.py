@@ -11,10 +11,8 @@ emptied, aggregated roles ("view", "edit") hold no rules, and pods need no Servi
 """
 
 import http.client
-import shutil
 import ssl
 import subprocess
-import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -29,6 +27,7 @@ from cobaltcore.lab import kubebuild, pki, process
 from tests.support import audit as audit_log
 from tests.support import control_plane_flags as flags
 from tests.support.ports import ReservedPort
+from tests.support.scratch import ScratchDirectory
 
 AuditLevel = Literal["Metadata", "Request", "RequestResponse"]
 ADMIN = "admin"
@@ -59,7 +58,8 @@ class ControlPlaneHarness:
         apiserver_flags: flags.Flags | None = None,
     ) -> None:
         self.programs = kubebuild.ensure(kubebuild.KUBE).parent
-        self.directory = Path(tempfile.mkdtemp(prefix="cobaltcore-control-plane-"))
+        self._scratch = ScratchDirectory("cobaltcore-control-plane-")
+        self.directory = self._scratch.path
         self.audit_log = self.directory / "audit.log"
         self._pki = pki.Pki(self.directory / "pki")
         self._ports = {name: ReservedPort() for name in ("etcd", "etcd-peer", "apiserver")}
@@ -128,11 +128,7 @@ class ControlPlaneHarness:
             child.kill()
         for port in self._ports.values():
             port.release()
-        leftovers = [self.directory]
-        if self.keep_logs:
-            leftovers = [each for each in self.directory.iterdir() if each.suffix != ".log"]
-        for each in leftovers:
-            shutil.rmtree(each) if each.is_dir() else each.unlink()
+        self._scratch.remove(keep_logs=self.keep_logs)
 
     # --- who and where ----------------------------------------------------------------------
 

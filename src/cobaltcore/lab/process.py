@@ -4,10 +4,9 @@ The kernel ends the child when the thread that started it ends, so start childre
 that stays: the main one, or a supervisor's own.
 """
 
-import ctypes
 import os
-import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,14 +19,21 @@ POLL_SECONDS = 0.02
 TAIL_LINES = 15
 STOP_GRACE = timedelta(seconds=20)
 
-_PR_SET_PDEATHSIG = 1
-# Loaded here and not in the child: between fork and exec only plain calls are safe.
-_libc = ctypes.CDLL(None, use_errno=True)
+# Runs first in the child: asks the kernel (PR_SET_PDEATHSIG) for SIGKILL at the parent's end, leaves
+# if that end came before, and becomes the program. Code between fork and exec would not be safe
+# in a process with threads.
+_LEASH = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9)
+if os.getppid() != int(sys.argv[1]):
+    os._exit(1)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 @dataclass
 class Child:
-    """One program with its arguments; it may be started and stopped many times."""
+    """One program (its whole path) and its arguments; may be started and stopped many times."""
 
     name: str
     arguments: Sequence[str | Path]
@@ -51,13 +57,12 @@ class Child:
             raise errors.LabError(f"{self.name} is running already")
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - arguments are ours, no shell
-                [str(argument) for argument in self.arguments],
+                [*_leashed(os.getpid()), *map(str, self.arguments)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **self.environment},
                 start_new_session=True,
-                preexec_fn=_end_with(os.getpid()),
             )
 
     def stop(self, *, grace: timedelta = STOP_GRACE) -> None:
@@ -115,10 +120,5 @@ class Child:
         )
 
 
-def _end_with(parent: int) -> Callable[[], None]:
-    def in_child() -> None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # the parent ended before the line above
-            os._exit(1)
-
-    return in_child
+def _leashed(parent: int) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", _LEASH, str(parent)]

@@ -119,7 +119,7 @@ def test_failed_build_names_its_log_and_leaves_no_binary(builder: kubebuild.Buil
 def test_unusable_cache_is_told(builder: kubebuild.Builder, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(errors.LabError, match="cannot write to the cache .*: Not a directory"):
+    with pytest.raises(errors.LabError, match=r"cannot write to the cache .*: Not a directory"):
         replace(builder, cache=tmp_path / "file" / "cache").ensure()
 
 

@@ -6,11 +6,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from cobaltcore.lab import errors, kubebuild
 from tests.support import control_plane as harness
+from tests.support import scratch
 from tests.support.control_plane import ControlPlaneHarness
 
 LIMIT_SECONDS = 60
@@ -126,7 +128,8 @@ def test_everything_ends_with_the_process_that_started_it() -> None:
             for key, _ in gone:
                 ended.unregister(key.fd)
                 os.close(key.fd)
-    shutil.rmtree(directory)
+    scratch.remove_orphans(Path(directory).name)
+    assert not Path(directory).exists()
 
 
 def test_failed_start_names_the_log_and_shows_its_end() -> None:
