@@ -1,0 +1,102 @@
+"""This runtime beside Kopf, on the same API server in one run.
+
+Each operator is a process of its own that handles objects of one kind, about 1 kB each. The work
+per object is the same on both sides, in two cases:
+
+- read: look at the spec of every changed object, write nothing;
+- write: answer every change of a spec with one PATCH of the status, and none if it is answered.
+
+Kopf does both with on.event, its cheapest handler, and `write` once more with on.create, on.update
+and on.resume, the handlers that operators on Kopf are commonly written with. One trial of an
+operator is: started over untouched objects until all are handled; all objects changed, several
+times over; a trickle of changes; a storm on one object; started again over handled objects. CPU is
+the user and system time of the operator's process, memory its VmHWM. An object is handled when
+the handler saw it (read) or when the server has the answer (write).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import uvloop
+
+from tests.bench import progress, widget
+from tests.bench.figures import Baseline, Figure, Goal, Options
+from tests.bench.trial import Amount, Candidate, Trial
+from tests.support.control_plane import ControlPlaneHarness
+
+_OURS = "tests.bench.operators.ours"
+_KOPF = "tests.bench.operators.kopf_based"
+READ = Candidate("ours", _OURS, "read")
+KOPF_READ = Candidate("Kopf on.event", _KOPF, "read")
+WRITE = Candidate("ours", _OURS, "write")
+KOPF_WRITE = Candidate("Kopf on.event", _KOPF, "write")
+KOPF_CHANGES = Candidate("Kopf on.update", _KOPF, "changes")
+CANDIDATES = (READ, KOPF_READ, WRITE, KOPF_WRITE, KOPF_CHANGES)
+PAIRS = ((READ, KOPF_READ), (WRITE, KOPF_WRITE), (WRITE, KOPF_CHANGES))
+
+AMOUNTS = (
+    Amount(objects=1000, rounds=3, trickle=200, storm=2000),
+    Amount(objects=5000, rounds=1),
+)
+QUICK = (Amount(objects=100, rounds=1, trickle=50, storm=300), Amount(objects=300, rounds=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How a value of a trial is shown."""
+
+    value: str
+    title: str
+    unit: str
+    goal: Goal | None = None
+
+
+ROWS = (
+    Row("change_cpu_ms", "CPU per change", "ms", Goal(0.15, of="ratio")),
+    Row("changes_s", "all changed until all handled", "s"),
+    Row("start_s", "start until all handled", "s"),
+    Row("restart_s", "start-up sync, nothing to do", "s"),
+    Row("restart_cpu_s", "CPU of start-up sync", "s"),
+    Row("peak_rss_mb", "peak RSS", "MB", Goal(70)),
+    Row("delay_p50_ms", "event to reconcile p50", "ms"),
+    Row("delay_p95_ms", "event to reconcile p95", "ms", Goal(100)),
+    Row("storm_runs", "storm on one object: runs", "runs", Goal(10)),
+    Row("storm_cpu_s", "storm on one object: CPU", "s"),
+    Row("storm_rest_s", "storm on one object: end until handled", "s"),
+)
+
+Values = dict[Candidate, dict[str, float]]
+
+
+def figures(options: Options) -> Iterator[Figure]:
+    """Measure all candidates at all sizes."""
+    amounts = QUICK if options.quick else AMOUNTS
+    with ControlPlaneHarness() as plane:
+        plane.install_crds([widget.CRD])
+        for amount in amounts:
+            yield from _rows(amount, _values(plane, amount))
+
+
+def _values(plane: ControlPlaneHarness, amount: Amount) -> Values:
+    values: Values = {}
+    for candidate in CANDIDATES:
+        progress.tell(f"{candidate.name}, {candidate.case}, {amount.objects} objects")
+        values[candidate] = uvloop.run(Trial(plane, candidate, amount).run())
+    return values
+
+
+def _rows(amount: Amount, values: Values) -> Iterator[Figure]:
+    for row in ROWS:
+        for ours, other in PAIRS:
+            if row.value in values[ours]:
+                yield Figure(
+                    f"{row.title} · {ours.case} · {amount.objects}",
+                    round(values[ours][row.value], 4),
+                    row.unit,
+                    Baseline(other.name, round(values[other][row.value], 4)),
+                    row.goal if amount.objects <= AMOUNTS[0].objects else _without_memory(row),
+                )
+
+
+def _without_memory(row: Row) -> Goal | None:
+    return None if row.unit == "MB" else row.goal

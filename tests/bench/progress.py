@@ -1,0 +1,11 @@
+"""Progress for whoever waits, on standard error."""
+
+import sys
+import time
+
+_STARTED = time.perf_counter()
+
+
+def tell(what: str) -> None:
+    """Say what happens now, with the seconds since the start."""
+    print(f"{time.perf_counter() - _STARTED:6.1f} s  {what}", file=sys.stderr, flush=True)

@@ -1,0 +1,146 @@
+"""One operator under all loads, at one number of objects."""
+
+import asyncio
+import statistics
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from cobaltcore.runtime import kubeconfig
+from cobaltcore.runtime.client import Client
+from cobaltcore.runtime.transport import HttpTransport
+from tests.bench import child, load, progress
+from tests.support.control_plane import ControlPlaneHarness
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An operator module in one case of work."""
+
+    name: str
+    module: str
+    case: str
+
+    @property
+    def writes(self) -> bool:
+        """Whether it answers changes with a write."""
+        return self.case != "read"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much load; no trickle and no storm if they are 0."""
+
+    objects: int
+    rounds: int
+    trickle: int = 0
+    storm: int = 0
+    trickle_per_second: float = 25
+
+
+class Trial:
+    """Measures one candidate in its own namespace."""
+
+    def __init__(self, plane: ControlPlaneHarness, candidate: Candidate, amount: Amount) -> None:
+        self._plane = plane
+        self._candidate = candidate
+        self._amount = amount
+        self._namespace = plane.create_namespace("bench")
+        self.values: dict[str, float] = {}
+
+    async def run(self) -> dict[str, float]:
+        """Measure everything; values by name, with the unit in the name."""
+        connection = kubeconfig.load(self._plane.kubeconfig(), environ={})
+        client = Client(HttpTransport(connection, agent="bench-load"))
+        try:
+            self._load = load.Load(client, self._namespace, objects=self._amount.objects)
+            await self._load.create()
+            async with load.answers(client, self._namespace) as self._answers:
+                async with self._operator() as operator:
+                    await self._measure(operator)
+                async with self._operator() as operator:
+                    await self._started(operator, "restart")
+        finally:
+            await client.close()
+        return self.values
+
+    @asynccontextmanager
+    async def _operator(self) -> AsyncIterator[child.Operator]:
+        async with child.running(
+            self._candidate.module,
+            self._candidate.case,
+            namespace=self._namespace,
+            kubeconfig=self._plane.kubeconfig(),
+            log=self._plane.directory / f"{self._namespace}.log",
+        ) as operator:
+            yield operator
+
+    async def _measure(self, operator: child.Operator) -> None:
+        await self._started(operator, "start")
+        await self._changes(operator)
+        if self._amount.trickle:
+            await self._trickle(operator)
+        if self._amount.storm:
+            await self._storm(operator)
+        report = await operator.report()
+        self._note("peak_rss_mb", report.peak_rss_kib * 1024 / 1e6)
+
+    async def _started(self, operator: child.Operator, name: str) -> None:
+        report = await self._handled(operator, objects=self._amount.objects)
+        self._note(f"{name}_s", time.perf_counter() - operator.started)
+        self._note(f"{name}_cpu_s", report.cpu_seconds)
+
+    async def _changes(self, operator: child.Operator) -> None:
+        """All objects change; the middle one of some rounds counts."""
+        count = self._amount.objects
+        cpu, wall = [], []
+        for _ in range(self._amount.rounds):
+            before, started = await operator.report(), time.perf_counter()
+            await self._load.change_all()
+            after = await self._handled(operator, objects=count)
+            wall.append(time.perf_counter() - started)
+            cpu.append((after.cpu_seconds - before.cpu_seconds) / count * 1000)
+        self._note("change_cpu_ms", statistics.median(cpu))
+        self._note("changes_s", statistics.median(wall))
+
+    async def _trickle(self, operator: child.Operator) -> None:
+        """A few changes a second, to see how long one takes to arrive on a calm server."""
+        await operator.report()
+        count = min(self._amount.trickle, self._amount.objects)
+        await self._load.change_slowly(count, per_second=self._amount.trickle_per_second)
+        report = await self._handled(operator, objects=count)
+        self._note("delay_p50_ms", report.delay_p50_ms)
+        self._note("delay_p95_ms", report.delay_p95_ms)
+
+    async def _storm(self, operator: child.Operator) -> None:
+        """One object changes all the time."""
+        before = await operator.report()
+        await self._load.storm(self._amount.storm)
+        calm = time.perf_counter()
+        after = await self._handled(operator, objects=1)
+        self._note("storm_runs", after.runs - before.runs)
+        self._note("storm_cpu_s", after.cpu_seconds - before.cpu_seconds)
+        self._note("storm_rest_s", time.perf_counter() - calm)
+
+    async def _handled(self, operator: child.Operator, *, objects: int) -> child.Report:
+        """Wait until the last change to `objects` of them is dealt with."""
+        everything = objects == self._amount.objects
+        number = self._load.common if everything else self._load.number
+        report = await operator.saw(number=number, objects=objects)
+        if not self._candidate.writes:
+            return report
+        async with asyncio.timeout(child.WAIT_SECONDS):
+            await self._answers.complete(number=number, objects=objects)
+        late = await operator.report()
+        return child.Report(
+            late.cpu_seconds,
+            late.runs,
+            late.peak_rss_kib,
+            report.delay_p50_ms,
+            report.delay_p95_ms,
+        )
+
+    def _note(self, name: str, value: float) -> None:
+        progress.tell(f"  {name} {value:.4g}")
+        self.values[name] = value
