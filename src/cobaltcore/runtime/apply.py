@@ -37,8 +37,8 @@ class Applier:
     async def apply(self, desired: Iterable[Desired], *, owner: Object | None = None) -> ChangeSet:
         """Apply objects in order, as children of `owner` if there is one."""
         changes = ChangeSet()
-        for kind, body in desired:
-            changes.add(await self._apply_one(kind, body, owner))
+        for each in desired:
+            changes.add(await self._apply_one(each, owner))
         return changes
 
     async def prune(
@@ -61,15 +61,13 @@ class Applier:
         self._accepted.pop((kind, key), None)
         changes.add(Applied(kind, key, "deleted", obj))
 
-    async def _apply_one(
-        self, kind: Kind, body: Mapping[str, Any], owner: Object | None
-    ) -> Applied:
-        wanted = _marked(kind, body, owner)
+    async def _apply_one(self, desired: Desired, owner: Object | None) -> Applied:
+        kind, wanted = desired.kind, _marked(desired.kind, desired.body, owner)
         key = key_of(wanted)
         live = await self._cluster.read(kind, key)
         if live is not None:
             _refuse_foreign(kind, live, owner)
-            if self._converged(kind, key, wanted, live):
+            if desired.once or self._converged(kind, key, wanted, live):
                 return Applied(kind, key, "unchanged", live)
         result = await self._send(kind, wanted, known=live is not None)
         self._accepted[kind, key] = _Accepted(_digest(wanted), diff.project(result, wanted))

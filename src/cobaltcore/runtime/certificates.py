@@ -1,6 +1,7 @@
-"""X.509 with ECDSA P-256: a private authority, what it issues, and when to renew it.
+"""X.509: a private authority, what it issues, and when to renew it.
 
-Certificates and keys travel as PEM bytes. Time is an argument, so that tests can turn it.
+Certificates and keys travel as PEM bytes; keys are ECDSA P-256 unless somebody brings another.
+Time is an argument, so that tests can turn it.
 """
 
 import ipaddress
@@ -17,12 +18,23 @@ from typing import Literal
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from cobaltcore.runtime import files
+from cobaltcore.runtime import files, keys
 
-Usage = Literal["server", "client"]
+Usage = Literal["server", "client", "any", "code", "email", "timestamp", "ocsp"]
+KeyUsage = Literal[
+    "digital_signature",
+    "content_commitment",
+    "key_encipherment",
+    "data_encipherment",
+    "key_agreement",
+    "key_cert_sign",
+    "crl_sign",
+    "encipher_only",
+    "decipher_only",
+]
 
 AUTHORITY_LIFETIME = timedelta(days=3650)
 SERVING_LIFETIME = timedelta(days=90)
@@ -30,7 +42,16 @@ SERVING_LIFETIME = timedelta(days=90)
 CLOCK_SKEW = timedelta(minutes=5)
 RENEW_AFTER_SHARE = 2 / 3
 
-_USAGES = {"server": ExtendedKeyUsageOID.SERVER_AUTH, "client": ExtendedKeyUsageOID.CLIENT_AUTH}
+_USAGES = {
+    "server": ExtendedKeyUsageOID.SERVER_AUTH,
+    "client": ExtendedKeyUsageOID.CLIENT_AUTH,
+    "any": ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE,
+    "code": ExtendedKeyUsageOID.CODE_SIGNING,
+    "email": ExtendedKeyUsageOID.EMAIL_PROTECTION,
+    "timestamp": ExtendedKeyUsageOID.TIME_STAMPING,
+    "ocsp": ExtendedKeyUsageOID.OCSP_SIGNING,
+}
+_AUTHORITY_USAGES: tuple[KeyUsage, ...] = ("digital_signature", "key_cert_sign", "crl_sign")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,54 +67,54 @@ class Subject:
     """Whom a certificate is for.
 
     Kubernetes reads the name of a client certificate as the user, organizations as its groups.
-    `hosts` are DNS names and IP addresses.
+    `hosts` are DNS names and IP addresses. An `authority` may sign others; `path_length` limits how
+    many authorities may stand below it.
     """
 
     name: str
     organizations: Sequence[str] = ()
     hosts: Sequence[str] = ()
     usages: Sequence[Usage] = ("server",)
+    units: Sequence[str] = ()
+    uris: Sequence[str] = ()
+    key_usages: Sequence[KeyUsage] = ("digital_signature",)
+    authority: bool = False
+    path_length: int | None = None
 
 
 def authority(name: str, *, now: datetime, lifetime: timedelta = AUTHORITY_LIFETIME) -> Pair:
-    """Make a self-signed authority."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    own_name = _name(name, ())
-    builder = (
-        _builder(own_name, issuer=own_name, key=key.public_key(), now=now, lifetime=lifetime)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_key_usage(authority=True), critical=True)
-        .add_extension(_authority_key(key.public_key()), critical=False)
-    )
-    return _pair(builder.sign(key, hashes.SHA256()), key)
+    """Make a self-signed authority for leaves."""
+    subject = Subject(name, usages=(), key_usages=_AUTHORITY_USAGES, authority=True, path_length=0)
+    return self_signed(subject, now=now, lifetime=lifetime)
+
+
+def self_signed(
+    subject: Subject,
+    *,
+    now: datetime,
+    lifetime: timedelta = SERVING_LIFETIME,
+    key: keys.PrivateKey | None = None,
+) -> Pair:
+    """Make a certificate for `subject` that vouches for itself."""
+    own = key or keys.generate()
+    name = _name(subject)
+    builder = _builder(subject, key=own.public_key(), now=now, lifetime=lifetime)
+    return _sign(builder.issuer_name(name), own, signer=own)
 
 
 def issue(
-    issuer: Pair, subject: Subject, *, now: datetime, lifetime: timedelta = SERVING_LIFETIME
+    issuer: Pair,
+    subject: Subject,
+    *,
+    now: datetime,
+    lifetime: timedelta = SERVING_LIFETIME,
+    key: keys.PrivateKey | None = None,
 ) -> Pair:
     """Make a certificate for `subject`, signed by `issuer`."""
-    signer = _private_key(issuer.key)
-    signer_certificate = x509.load_pem_x509_certificate(issuer.certificate)
-    key = ec.generate_private_key(ec.SECP256R1())
-    builder = (
-        _builder(
-            _name(subject.name, subject.organizations),
-            issuer=signer_certificate.subject,
-            key=key.public_key(),
-            now=now,
-            lifetime=lifetime,
-        )
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_key_usage(authority=False), critical=True)
-        .add_extension(_authority_key(signer.public_key()), critical=False)
-        .add_extension(
-            x509.ExtendedKeyUsage([_USAGES[usage] for usage in subject.usages]), critical=False
-        )
-    )
-    if subject.hosts:
-        names = x509.SubjectAlternativeName([_host(host) for host in subject.hosts])
-        builder = builder.add_extension(names, critical=False)
-    return _pair(builder.sign(signer, hashes.SHA256()), key)
+    own = key or keys.generate()
+    signer_name = x509.load_pem_x509_certificate(issuer.certificate).subject
+    builder = _builder(subject, key=own.public_key(), now=now, lifetime=lifetime)
+    return _sign(builder.issuer_name(signer_name), own, signer=keys.load(issuer.key))
 
 
 def serving(
@@ -121,8 +142,46 @@ def needs_renewal(
     return (
         now >= renew_at(certificate)
         or not {_host(host) for host in hosts} <= _alternative_names(parsed)
-        or (bool(issuer) and not _issued_by(parsed, issuer))
+        or (bool(issuer) and not issued_by(certificate, issuer))
     )
+
+
+def issued_by(certificate: bytes, issuer: bytes) -> bool:
+    """Tell whether the key of `issuer` signed a certificate."""
+    try:
+        x509.load_pem_x509_certificate(certificate).verify_directly_issued_by(
+            x509.load_pem_x509_certificate(issuer)
+        )
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def validity(certificate: bytes) -> tuple[datetime, datetime]:
+    """From when and until when a certificate is valid; a ValueError if it cannot be read."""
+    parsed = x509.load_pem_x509_certificate(certificate)
+    return parsed.not_valid_before_utc, parsed.not_valid_after_utc
+
+
+def is_authority(certificate: bytes) -> bool:
+    """Tell whether a certificate may sign others; a ValueError if it cannot be read."""
+    parsed = x509.load_pem_x509_certificate(certificate)
+    try:
+        found = parsed.extensions.get_extension_for_class(x509.BasicConstraints)
+    except x509.ExtensionNotFound:
+        return False
+    return found.value.ca
+
+
+def fits(pair: Pair) -> bool:
+    """Tell whether key and certificate belong together; a ValueError if one cannot be read."""
+    public = x509.load_pem_x509_certificate(pair.certificate).public_key()
+    return public == keys.load(pair.key).public_key()
+
+
+def split(chain: bytes) -> list[bytes]:
+    """The certificates of a chain or bundle, one by one; a ValueError if it cannot be read."""
+    return [_pem(each) for each in x509.load_pem_x509_certificates(chain)]
 
 
 def bundle(*certificates: bytes) -> bytes:
@@ -148,28 +207,51 @@ def write(pair: Pair, *, certificate: Path, key: Path) -> None:
 
 
 def _builder(
-    name: x509.Name,
-    *,
-    issuer: x509.Name,
-    key: ec.EllipticCurvePublicKey,
-    now: datetime,
-    lifetime: timedelta,
+    subject: Subject, *, key: keys.PublicKey, now: datetime, lifetime: timedelta
 ) -> x509.CertificateBuilder:
-    return (
+    """Everything but the issuer."""
+    path_length = subject.path_length if subject.authority else None
+    builder = (
         x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(issuer)
+        .subject_name(_name(subject))
         .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - CLOCK_SKEW)
         .not_valid_after(now + lifetime)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        .add_extension(x509.BasicConstraints(subject.authority, path_length), critical=True)
+        .add_extension(_key_usage(subject.key_usages), critical=True)
     )
+    if subject.usages:
+        purposes = x509.ExtendedKeyUsage([_USAGES[usage] for usage in subject.usages])
+        builder = builder.add_extension(purposes, critical=False)
+    names = [_host(host) for host in subject.hosts]
+    names += [x509.UniformResourceIdentifier(uri) for uri in subject.uris]
+    if names:
+        nameless = not list(_name(subject))
+        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=nameless)
+    return builder
 
 
-def _name(common_name: str, organizations: Sequence[str]) -> x509.Name:
-    attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organizations]
-    return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common_name[:64])])
+def _sign(
+    builder: x509.CertificateBuilder, own: keys.PrivateKey, *, signer: keys.PrivateKey
+) -> Pair:
+    authority_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())
+    digest = None if isinstance(signer, ed25519.Ed25519PrivateKey) else hashes.SHA256()
+    certificate = builder.add_extension(authority_key, critical=False).sign(signer, digest)
+    return Pair(_pem(certificate), keys.dump(own))
+
+
+def _name(subject: Subject) -> x509.Name:
+    attributes = [
+        x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in subject.organizations
+    ]
+    attributes += [
+        x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, each) for each in subject.units
+    ]
+    if subject.name:
+        attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, subject.name[:64]))
+    return x509.Name(attributes)
 
 
 def _host(host: str) -> x509.GeneralName:
@@ -187,46 +269,20 @@ def _alternative_names(certificate: x509.Certificate) -> set[x509.GeneralName]:
     return set(found.value)
 
 
-def _issued_by(certificate: x509.Certificate, issuer: bytes) -> bool:
-    try:
-        certificate.verify_directly_issued_by(x509.load_pem_x509_certificate(issuer))
-    except (ValueError, TypeError, InvalidSignature):
-        return False
-    return True
-
-
-def _key_usage(*, authority: bool) -> x509.KeyUsage:
+def _key_usage(wanted: Sequence[KeyUsage]) -> x509.KeyUsage:
+    # Both of these only limit what a key agreement may be used for.
+    agreement = not {"key_agreement", "encipher_only", "decipher_only"}.isdisjoint(wanted)
     return x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=authority,
-        crl_sign=authority,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
+        digital_signature="digital_signature" in wanted,
+        content_commitment="content_commitment" in wanted,
+        key_encipherment="key_encipherment" in wanted,
+        data_encipherment="data_encipherment" in wanted,
+        key_agreement=agreement,
+        key_cert_sign="key_cert_sign" in wanted,
+        crl_sign="crl_sign" in wanted,
+        encipher_only="encipher_only" in wanted,
+        decipher_only="decipher_only" in wanted,
     )
-
-
-def _authority_key(key: ec.EllipticCurvePublicKey) -> x509.AuthorityKeyIdentifier:
-    return x509.AuthorityKeyIdentifier.from_issuer_public_key(key)
-
-
-def _private_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
-    key = serialization.load_pem_private_key(pem, password=None)
-    if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise TypeError("the key of an authority must be an elliptic curve key")
-    return key
-
-
-def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> Pair:
-    encoded = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    return Pair(_pem(certificate), encoded)
 
 
 def _pem(certificate: x509.Certificate) -> bytes:

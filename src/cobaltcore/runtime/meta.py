@@ -79,6 +79,8 @@ class Desired(NamedTuple):
 
     kind: Kind
     body: Mapping[str, Any]
+    once: bool = False
+    """It is made if it is not there, and never changed: Jobs cannot be."""
 
     @property
     def key(self) -> Key:

@@ -6,7 +6,7 @@ from pathlib import Path
 import uvloop
 
 from cobaltcore.cli import errors, process
-from cobaltcore.engine import operator
+from cobaltcore.engine import operator, registry
 from cobaltcore.runtime.admission import Webhooks
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.manager import Manager, Settings
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def choose(names: list[str]) -> list[operator.Operator]:
     """The operators of those names, or all."""
-    known = {found.name: found for found in operator.discover("cobaltcore.operators")}
+    known = {found.name: found for found in registry.operators()}
     for name in names:
         if name not in known:
             raise errors.CommandError(

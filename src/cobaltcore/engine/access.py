@@ -1,0 +1,83 @@
+"""How a service reaches others: addresses and logins from the spec and the Secrets it names. Pure."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cobaltcore.api.blocks import Cache, Database, KeystoneAuth
+from cobaltcore.api.foreign.kubernetes import SECRET, STATEFUL_SET
+from cobaltcore.api.foreign.mariadb import MARIADB
+from cobaltcore.engine.definition import Facts, SecretNeed
+from cobaltcore.engine.desired import database, secret
+from cobaltcore.engine.desired.database import Account
+from cobaltcore.runtime.meta import Object
+
+MEMCACHED_PORT = 11211
+
+
+def secret_needs(facts: Facts) -> Iterator[SecretNeed]:
+    """Every Secret that must exist before the service can be configured."""
+    spec = facts.spec
+    given: Database | None = getattr(spec, "database", None)
+    if given is not None:
+        keys: tuple[str, ...] = ("username", "password")
+        if given.cluster_ref is None and given.host is None:
+            keys = (*keys, "host")
+        yield SecretNeed(given.secret_ref.name, keys, "database login")
+    messaging = getattr(spec, "messaging", None)
+    if messaging is not None:
+        yield SecretNeed(messaging.secret_ref.name, ("username", "password"), "broker login")
+    auth: KeystoneAuth | None = getattr(spec, "keystone", None)
+    if auth is not None:
+        keys = ("application_credential_id", "application_credential_secret")
+        yield SecretNeed(auth.app_credential_ref.secret, keys, "Keystone login")
+    yield from facts.service.secrets(spec)
+
+
+def secret_content(facts: Facts, name: str) -> Object | None:
+    """A Secret of the namespace with its data."""
+    return facts.observed.content(SECRET, facts.beside(name))
+
+
+def value(facts: Facts, name: str, key: str) -> str:
+    """One value of a Secret that is known to be there."""
+    found = secret.text(secret_content(facts, name), key)
+    if found is None:
+        raise LookupError(f"Secret {name!r} has no key {key!r}")
+    return found
+
+
+def database_account(facts: Facts) -> Account:
+    """Where the service's database server is, and its login."""
+    given: Database = facts.spec.database
+    login = given.secret_ref.name
+    host, port = given.host or "", given.port or 3306
+    if given.cluster_ref is not None:
+        cluster = facts.observed.get(MARIADB, facts.beside(given.cluster_ref.name))
+        host = database.host(cluster) if cluster is not None else given.cluster_ref.name
+    elif not host:
+        host = value(facts, login, "host")
+        port = int(secret.text(secret_content(facts, login), "port") or port)
+    return Account(host, port, value(facts, login, "username"), value(facts, login, "password"))
+
+
+def cache_servers(facts: Facts, cache: Cache | None) -> list[str]:
+    """The Memcached servers, one by one."""
+    if cache is None:
+        return []
+    if cache.servers:
+        return list(cache.servers)
+    name = cache.cluster_ref.name if cache.cluster_ref else ""
+    found = facts.observed.get(STATEFUL_SET, facts.beside(name))
+    if found is None:
+        return []
+    service = found["spec"]["serviceName"]
+    return [
+        f"{name}-{number}.{service}.{facts.key.namespace}.svc:{MEMCACHED_PORT}"
+        for number in range(found["spec"].get("replicas", 1))
+    ]
+
+
+def region(spec: Any) -> str:
+    """The region that the service belongs to."""
+    auth: KeystoneAuth | None = getattr(spec, "keystone", None)
+    return (auth.region if auth else None) or "RegionOne"

@@ -1,0 +1,35 @@
+"""Secrets that operators compose or generate. Pure: randomness comes in as an argument."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from cobaltcore.api.foreign.kubernetes import SECRET
+from cobaltcore.runtime.meta import Desired, Key, Object
+
+
+def secret(
+    key: Key,
+    values: Mapping[str, str],
+    *,
+    labels: Mapping[str, str],
+    annotations: Mapping[str, str] | None = None,
+) -> Desired:
+    """A Secret with text values."""
+    meta: dict[str, Any] = {"name": key.name, "namespace": key.namespace, "labels": dict(labels)}
+    if annotations:
+        meta["annotations"] = dict(annotations)
+    data = {name: base64.b64encode(text.encode()).decode() for name, text in values.items()}
+    return Desired(SECRET, {"metadata": meta, "type": "Opaque", "data": data})
+
+
+def text(obj: Object | None, key: str) -> str | None:
+    """One value of a Secret as text; None if the Secret or the key is not there."""
+    value = ((obj or {}).get("data") or {}).get(key)
+    return base64.b64decode(value).decode() if value is not None else None
+
+
+def texts(obj: Object | None) -> dict[str, str]:
+    """All values of a Secret as text."""
+    data = (obj or {}).get("data") or {}
+    return {key: base64.b64decode(value).decode() for key, value in data.items()}

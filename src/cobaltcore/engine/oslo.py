@@ -1,0 +1,93 @@
+"""Options that OpenStack services share, section by section. Pure."""
+
+from typing import Any
+
+from cobaltcore.api.blocks import Cache, KeystoneAuth
+from cobaltcore.engine import access
+from cobaltcore.engine.definition import Facts
+from cobaltcore.engine.desired import database
+from cobaltcore.engine.desired.inifile import Sections
+
+CA_FILE = "/etc/ssl/c5c3/ca.crt"
+
+
+def variable(section: str, option: str) -> str:
+    """The environment variable that sets an option."""
+    return f"OS_{section.upper()}__{option.upper()}"
+
+
+def database_options(section: str = "database") -> Sections:
+    """A database section without its address, which is secret."""
+    return {section: {"max_retries": "-1", "connection_recycle_time": "600"}}
+
+
+def database_environment(facts: Facts) -> dict[str, str]:
+    """Addresses of the service's databases."""
+    account = access.database_account(facts)
+    return {
+        variable(need.section, "connection"): database.dsn(account, need.name)
+        for need in facts.service.databases(facts.spec)
+    }
+
+
+def cache_options(facts: Facts, cache: Cache | None) -> Sections:
+    """Where to cache, if anywhere."""
+    servers = access.cache_servers(facts, cache)
+    if cache is None or not servers:
+        return {}
+    return {
+        "cache": {
+            "enabled": "true",
+            "backend": cache.backend,
+            "memcache_servers": ",".join(servers),
+            # Caches are shared between control planes: entries must not meet.
+            "config_prefix": f"{facts.key.namespace}.{facts.key.name}",
+        }
+    }
+
+
+def login_options(facts: Facts, *sections: str) -> Sections:
+    """How sections that talk to other services log in; the secret half is in the environment."""
+    auth: KeystoneAuth = facts.spec.keystone
+    found = {
+        "auth_type": "v3applicationcredential",
+        "auth_url": auth.auth_url,
+        "region_name": access.region(facts.spec),
+    }
+    if auth.ca_secret_ref is not None:
+        found["cafile"] = CA_FILE
+    return dict.fromkeys(sections, found)
+
+
+def login_environment(facts: Facts, *sections: str) -> dict[str, str]:
+    """The application credential, for every section that logs in."""
+    name = facts.spec.keystone.app_credential_ref.secret
+    return {
+        variable(section, option): access.value(facts, name, option)
+        for section in sections
+        for option in ("application_credential_id", "application_credential_secret")
+    }
+
+
+def token_options(facts: Facts) -> Sections:
+    """How tokens of incoming requests are checked."""
+    auth: KeystoneAuth = facts.spec.keystone
+    return {
+        "keystone_authtoken": {
+            **login_options(facts, "keystone_authtoken")["keystone_authtoken"],
+            "www_authenticate_uri": auth.auth_url.removesuffix("/v3"),
+            "service_token_roles": "service",
+            "service_token_roles_required": "true",
+        }
+    }
+
+
+def shared_options(facts: Facts) -> Sections:
+    """What every service sets: logs to standard output, headers of proxies, policy."""
+    found: dict[str, dict[str, Any]] = {
+        "DEFAULT": {"use_stderr": "true", "use_json": "false"},
+        "oslo_middleware": {"enable_proxy_headers_parsing": "true"},
+    }
+    if facts.spec.policy_overrides is not None:
+        found["oslo_policy"] = {"policy_file": f"{facts.service.config_dir}/policy.yaml"}
+    return found

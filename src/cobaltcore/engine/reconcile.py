@@ -1,0 +1,125 @@
+"""Observe, plan, apply, report: the only file that sees both the pure side and the cluster."""
+
+import os
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from cobaltcore.api.blocks import ServiceStatus
+from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, DEPLOYMENT
+from cobaltcore.engine import references, sources, steps, uwsgi
+from cobaltcore.engine.definition import Facts, Service
+from cobaltcore.engine.desired import service as address
+from cobaltcore.engine.observe import Observed
+from cobaltcore.engine.operator import Context
+from cobaltcore.engine.plan import Plan, plan
+from cobaltcore.runtime import conditions, status
+from cobaltcore.runtime.apply import Applier, ForeignObject
+from cobaltcore.runtime.controller import Controller
+from cobaltcore.runtime.meta import Condition, Key, Kind, Object, key_of
+
+KEPT_CONFIG_MAPS = 3
+
+
+class ServiceController:
+    """Brings the objects of one service kind in order."""
+
+    def __init__(self, service: Service, context: Context) -> None:
+        self._service = service
+        self._cluster = context.cluster
+        self._clock = context.clock
+        self._manager = f"{service.name}-operator"
+        self._applier = Applier(context.cluster, manager=self._manager)
+        self._steps = steps.chain(service.steps)
+        self.controller = Controller(
+            service.name,
+            self.reconcile,
+            sources.sources(context.cluster, service),
+            clock=context.clock,
+        )
+
+    async def reconcile(self, key: Key) -> timedelta | None:
+        """One pass over one object."""
+        live = self._cluster.informer(self._service.kind).get(key)
+        if live is None or live["metadata"].get("deletionTimestamp"):
+            return None
+        facts = await self._observe(live)
+        known = facts.resource.status.conditions if facts.resource.status else []
+        made = plan(facts, self._steps, known=known)
+        try:
+            await self._apply(live, made)
+        except ForeignObject as error:
+            made.conditions[0] = Condition(
+                type="Ready", status="False", reason="NameTaken", message=error.message
+            )
+        await self._report(facts, made)
+        return made.after
+
+    async def _observe(self, live: Object) -> Facts:
+        resource = msgspec.convert(live, self._service.resource)
+        namespace = live["metadata"]["namespace"]
+        contents: dict[tuple[Kind, Key], Object] = {}
+        for kind, name in {*references.named(resource.spec), *self._own_secrets(live)}:
+            found = await self._cluster.read(kind, Key(namespace, name))
+            if found is not None:
+                contents[kind, Key(namespace, name)] = found
+        observed = Observed(
+            lambda kind, key: self._cluster.informer(kind).get(key),
+            lambda kind, index, value: self._cluster.informer(kind).find(index, value),
+            contents,
+        )
+        return Facts(self._service, live, resource, observed, self._clock.now(), os.urandom)
+
+    def _own_secrets(self, live: Object) -> Iterable[tuple[Kind, str]]:
+        return self._service.generated(live["metadata"]["name"])
+
+    async def _apply(self, live: Object, made: Plan) -> None:
+        for kind, key in made.remove:
+            found = self._cluster.informer(kind).get(key)
+            if found is not None:
+                uid = found["metadata"]["uid"]
+                await self._cluster.client.delete(kind, key, uid=uid, propagation="Background")
+        await self._applier.apply(made.objects.values(), owner=live)
+        if made.complete:
+            keep = {*made.objects, *self._recent_config_maps(live)}
+            kinds = [kind for kind, _ in sources.CHILDREN]
+            await self._applier.prune(live, kinds, keep=keep)
+
+    def _recent_config_maps(self, live: Object) -> Iterable[tuple[Kind, Key]]:
+        """A rollout that goes wrong needs the configuration of the pods that still run."""
+        owned = self._cluster.informer(CONFIG_MAP).find("owner", live["metadata"]["uid"])
+        newest = sorted(owned, key=lambda o: o["metadata"]["creationTimestamp"], reverse=True)
+        return [(CONFIG_MAP, key_of(each)) for each in newest[:KEPT_CONFIG_MAPS]]
+
+    async def _report(self, facts: Facts, made: Plan) -> None:
+        generation = facts.live["metadata"]["generation"]
+        before = facts.resource.status or ServiceStatus()
+        merged = conditions.merge(
+            before.conditions, made.conditions, now=facts.now, generation=generation
+        )
+        told: dict[str, Any] = {
+            **(facts.live.get("status") or {}),
+            "conditions": msgspec.to_builtins(merged),
+            "observedGeneration": generation,
+            "endpoint": endpoint(facts),
+            **self._pods(facts),
+        }
+        kind = self._service.kind
+        await status.write(self._cluster, kind, facts.live, told, manager=self._manager)
+
+    def _pods(self, facts: Facts) -> dict[str, Any]:
+        found = self._cluster.informer(DEPLOYMENT).get(facts.named("api"))
+        counts = (found or {}).get("status") or {}
+        selector = ",".join(f"{k}={v}" for k, v in sorted(facts.selector("api").items()))
+        return {
+            "replicas": counts.get("replicas", 0),
+            "readyReplicas": counts.get("readyReplicas", 0),
+            "selector": selector,
+        }
+
+
+def endpoint(facts: Facts) -> str:
+    """The address of the API inside the cluster."""
+    return f"{uwsgi.scheme(facts)}://{address.host(facts.key)}:{facts.service.port}"

@@ -1,0 +1,48 @@
+"""How an API runs under uWSGI. Pure."""
+
+from cobaltcore.engine.definition import Facts, Workload
+from cobaltcore.engine.desired import inifile
+
+TLS_DIR = "/etc/tls"
+
+
+def is_encrypted(facts: Facts) -> bool:
+    """Whether the endpoint speaks https."""
+    tls = facts.service.base(facts.spec).tls
+    return tls is not None and tls.enabled
+
+
+def scheme(facts: Facts) -> str:
+    """The scheme of the endpoint's address."""
+    return "https" if is_encrypted(facts) else "http"
+
+
+def ini(facts: Facts, workload: Workload) -> str:
+    """The file that uWSGI reads. A changed certificate reloads it; requests are not cut."""
+    listen = f"0.0.0.0:{facts.service.port}"
+    options = {
+        "module": f"{workload.module}:application",
+        "master": "true",
+        "need-app": "true",
+        "lazy-apps": "true",
+        "enable-threads": "true",
+        "processes": "1",
+        "threads": "4",
+        "die-on-term": "true",
+        "worker-reload-mercy": "20",
+        "buffer-size": "65535",
+        "thunder-lock": "true",
+        "http-chunked-input": "true",
+        "add-header": "Connection: close",
+        "disable-logging": "true",
+        # Neutron's OVN driver tells workers apart by when their server started.
+        "start-time": "%t",
+        "pyargv": f"--config-dir {facts.service.config_dir}",
+    }
+    if is_encrypted(facts):
+        certificate, key = f"{TLS_DIR}/tls.crt", f"{TLS_DIR}/tls.key"
+        options["https-socket"] = f"{listen},{certificate},{key}"
+        options["touch-reload"] = certificate
+    else:
+        options["http-socket"] = listen
+    return inifile.render({"uwsgi": options})

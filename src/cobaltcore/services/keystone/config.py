@@ -1,0 +1,35 @@
+"""keystone.conf. Pure."""
+
+from cobaltcore.engine import oslo, uwsgi
+from cobaltcore.engine.definition import Config, Facts
+from cobaltcore.engine.desired import inifile
+from cobaltcore.services.keystone.steps import keys
+
+
+def render(facts: Facts) -> Config:
+    """The configuration of Keystone."""
+    spec = facts.spec
+    plugins = {each.config_section: each.config for each in spec.plugins or ()}
+    options = inifile.merge(
+        plugins,
+        oslo.shared_options(facts),
+        oslo.database_options(),
+        oslo.cache_options(facts, spec.cache),
+        {
+            "token": {"provider": "fernet"},
+            "fernet_tokens": {
+                "key_repository": keys.FERNET_DIR,
+                "max_active_keys": str(spec.fernet.max_active_keys),
+            },
+            "credential": {"key_repository": keys.CREDENTIAL_DIR},
+            "identity": {"default_domain_id": "default"},
+        },
+        spec.extra_config,
+    )
+    return Config(
+        files={
+            "keystone.conf": inifile.render(options),
+            "uwsgi-api.ini": uwsgi.ini(facts, facts.service.workloads[0]),
+        },
+        environment=oslo.database_environment(facts),
+    )
