@@ -51,6 +51,11 @@ class Queue(Generic[K]):
         """Whether nothing waits, nothing is held and nothing is due later."""
         return not (self._waiting or self._held or self._later or self._paced)
 
+    @property
+    def busy(self) -> bool:
+        """Whether something waits now or is held; what is due later does not count."""
+        return bool(self._waiting or self._held or self._paced)
+
     def add(self, key: K, *, patient: bool = False) -> None:
         """Ask for a pass over `key`."""
         self._pace.noticed(key)

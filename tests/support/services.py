@@ -1,0 +1,85 @@
+"""A service operator on played nodes, with third-party operators that say yes at once."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from cobaltcore.api.foreign import certmanager, mariadb
+from cobaltcore.engine import registry
+from cobaltcore.engine.operator import Context
+from cobaltcore.engine.reconcile import ServiceController
+from cobaltcore.lab.providers import crds
+from cobaltcore.runtime.client import Client
+from cobaltcore.runtime.cluster import Cluster
+from cobaltcore.runtime.controller import Controller, Pass, Source, itself
+from cobaltcore.runtime.manager import Manager
+from cobaltcore.runtime.meta import Key, Kind, Object
+from cobaltcore.runtime.transport import Transport
+from tests.support.control_plane import ControlPlaneHarness
+from tests.support.operating import transport
+
+FOREIGN = (mariadb.MARIADB, mariadb.DATABASE, mariadb.USER, mariadb.GRANT, certmanager.CERTIFICATE)
+
+
+def foreign_crds() -> list[Object]:
+    """Definitions of the third-party kinds that services use."""
+    return crds.manifests(FOREIGN, provider="played")
+
+
+class Approval:
+    """Reports every third-party object as ready."""
+
+    def __init__(self, cluster: Cluster, kinds: Iterable[Kind]) -> None:
+        self._cluster = cluster
+        self.controllers = [
+            Controller(f"approve-{kind}", self._of(kind), [Source(kind, itself)]) for kind in kinds
+        ]
+
+    def _of(self, kind: Kind) -> Pass:
+        async def approve(key: Key) -> timedelta | None:
+            found = self._cluster.informer(kind).get(key)
+            if found is not None and not found.get("status"):
+                ready = {"type": "Ready", "status": "True", "reason": "Played"}
+                status = {"status": {"conditions": [ready]}}
+                await self._cluster.client.patch(kind, key, status, subresource="status")
+            return None
+
+        return approve
+
+
+@dataclass(slots=True)
+class Serving:
+    """Running service operators."""
+
+    controllers: list[ServiceController]
+    manager: Manager
+    task: asyncio.Task[None]
+
+    async def rests(self) -> bool:
+        queues = [each.controller.queue for each in self.controllers]
+        return self.manager.ready.is_set() and all(not queue.busy for queue in queues)
+
+
+@asynccontextmanager
+async def serving(
+    plane: ControlPlaneHarness, names: Iterable[str], *, wire: Transport | None = None
+) -> AsyncIterator[Serving]:
+    """Run the operators of services, with approval beside them."""
+    client = Client(wire or transport(plane, "service-operator"))
+    helper = Client(transport(plane, "approval"))
+    cluster, other = Cluster(client), Cluster(helper)
+    chosen = [each for each in registry.services() if each.name in set(names)]
+    controllers = [ServiceController(each, Context(cluster, "test")) for each in chosen]
+    approval = Manager({"local": other}, Approval(other, FOREIGN).controllers)
+    manager = Manager({"local": cluster}, [each.controller for each in controllers])
+    tasks = [asyncio.ensure_future(approval.run()), asyncio.ensure_future(manager.run())]
+    try:
+        yield Serving(controllers, manager, tasks[1])
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await client.close()
+        await helper.close()
