@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from cobaltcore.api.blocks import Cache, Database, KeystoneAuth
+from cobaltcore.api.blocks import Cache, Database, KeystoneAuth, Messaging
 from cobaltcore.api.foreign.kubernetes import SECRET, STATEFUL_SET
 from cobaltcore.api.foreign.mariadb import MARIADB
 from cobaltcore.engine.definition import Facts, SecretNeed
-from cobaltcore.engine.desired import database, secret
+from cobaltcore.engine.desired import database, messaging, secret
 from cobaltcore.engine.desired.database import Account
 from cobaltcore.runtime.meta import Object
 
@@ -23,9 +23,9 @@ def secret_needs(facts: Facts) -> Iterator[SecretNeed]:
         if given.cluster_ref is None and given.host is None:
             keys = (*keys, "host")
         yield SecretNeed(given.secret_ref.name, keys, "database login")
-    messaging = getattr(spec, "messaging", None)
-    if messaging is not None:
-        yield SecretNeed(messaging.secret_ref.name, ("username", "password"), "broker login")
+    broker: Messaging | None = getattr(spec, "messaging", None)
+    if broker is not None:
+        yield SecretNeed(broker.secret_ref.name, ("username", "password"), "broker login")
     auth: KeystoneAuth | None = getattr(spec, "keystone", None)
     if auth is not None:
         keys = ("application_credential_id", "application_credential_secret")
@@ -58,6 +58,26 @@ def database_account(facts: Facts) -> Account:
         host = value(facts, login, "host")
         port = int(secret.text(secret_content(facts, login), "port") or port)
     return Account(host, port, value(facts, login, "username"), value(facts, login, "password"))
+
+
+def virtual_host(facts: Facts) -> str:
+    """The virtual host that the service has for itself."""
+    given: Messaging = facts.spec.messaging
+    default = facts.key.name if given.cluster_ref is not None else "/"
+    return given.virtual_host or default
+
+
+def transport_url(facts: Facts) -> str:
+    """Where the service's broker is, with its login."""
+    given: Messaging = facts.spec.messaging
+    login = given.secret_ref.name
+    brokers = (
+        messaging.hosts(facts.beside(given.cluster_ref.name))
+        if given.cluster_ref is not None
+        else list(given.hosts or ())
+    )
+    username, password = value(facts, login, "username"), value(facts, login, "password")
+    return messaging.transport_url(brokers, username, password, virtual_host(facts))
 
 
 def cache_servers(facts: Facts, cache: Cache | None) -> list[str]:

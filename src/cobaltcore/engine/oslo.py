@@ -30,6 +30,24 @@ def database_environment(facts: Facts) -> dict[str, str]:
     }
 
 
+def messaging_options() -> Sections:
+    """How the broker is used: queues that survive it, heartbeats that notice a dead connection."""
+    return {
+        "oslo_messaging_rabbit": {
+            "rabbit_quorum_queue": "false",
+            "heartbeat_in_pthread": "false",
+            "heartbeat_timeout_threshold": "30",
+            "kombu_reconnect_delay": "0.5",
+        },
+        "oslo_messaging_notifications": {"driver": "noop"},
+    }
+
+
+def messaging_environment(facts: Facts) -> dict[str, str]:
+    """The address of the broker."""
+    return {variable("DEFAULT", "transport_url"): access.transport_url(facts)}
+
+
 def cache_options(facts: Facts, cache: Cache | None) -> Sections:
     """Where to cache, if anywhere."""
     servers = access.cache_servers(facts, cache)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from cobaltcore.api import base
-from cobaltcore.api.foreign import certmanager, mariadb
+from cobaltcore.api.foreign import certmanager, mariadb, rabbitmq
 from cobaltcore.api.foreign.kubernetes import (
     CONFIG_MAP,
     DEPLOYMENT,
@@ -39,6 +39,9 @@ CHILDREN: tuple[tuple[Kind, Scope], ...] = (
     (mariadb.DATABASE, OPTIONAL),
     (mariadb.USER, OPTIONAL),
     (mariadb.GRANT, OPTIONAL),
+    (rabbitmq.VHOST, OPTIONAL),
+    (rabbitmq.USER, OPTIONAL),
+    (rabbitmq.PERMISSION, OPTIONAL),
     (certmanager.CERTIFICATE, OPTIONAL),
 )
 """Kinds that services make, and what part of them is cached."""

@@ -9,7 +9,16 @@ from cobaltcore.api.foreign import certmanager
 from cobaltcore.api.foreign.kubernetes import DEPLOYMENT, ENDPOINT_SLICE, JOB, POD
 from cobaltcore.engine import access, configuration, podspec
 from cobaltcore.engine.definition import Facts, Result, SecretNeed, Step, Task
-from cobaltcore.engine.desired import certificate, database, job, names, secret, service, workload
+from cobaltcore.engine.desired import (
+    certificate,
+    database,
+    job,
+    messaging,
+    names,
+    secret,
+    service,
+    workload,
+)
 from cobaltcore.engine.uwsgi import is_encrypted
 from cobaltcore.engine.verdict import Blocked, Ready, Verdict, Waiting
 from cobaltcore.runtime import conditions
@@ -68,18 +77,35 @@ def config(facts: Facts) -> Result:
 def database_made(facts: Facts) -> Result:
     """Have databases made where a server of the cluster is used, then bring them to the release."""
     objects = list(_database_objects(facts))
-    for each in objects:
-        found = facts.observed.get(each.kind, each.key)
-        if not _is_true(found, "Ready"):
-            why = _message(found, "Ready") or "not reconciled yet"
-            text = f"{each.kind.kind} {each.key.name!r}: {why}"
-            return Result(Waiting("WaitingForDatabase", text), objects)
+    unready = _first_unready(facts, objects)
+    if unready:
+        return Result(Waiting("WaitingForDatabase", unready), objects)
     inputs = [facts.service.image(facts.spec), facts.service.databases(facts.spec)]
     task = Task("db-sync", facts.service.migration, inputs=inputs)
     ran = run_once(facts, task, running="DBSyncInProgress")
     if not isinstance(ran.verdict, Ready):
         return Result(ran.verdict, [*objects, *ran.objects], ran.remove)
     return Result(Ready("DatabaseSynced"), [*objects, *ran.objects])
+
+
+def messaging_made(facts: Facts) -> Result:
+    """Have a virtual host made where a broker of the cluster is used."""
+    given = facts.spec.messaging
+    if given.cluster_ref is None:
+        return Result(Ready("Given", "the broker is given, nothing is made on it"))
+    objects = list(
+        messaging.objects(
+            facts.beside(given.cluster_ref.name),
+            facts.key.name,
+            virtual_host=access.virtual_host(facts),
+            login_secret=given.secret_ref.name,
+            labels=facts.labels(),
+        )
+    )
+    unready = _first_unready(facts, objects)
+    if unready:
+        return Result(Waiting("WaitingForMessaging", unready), objects)
+    return Result(Ready("MessagingAvailable"), objects)
 
 
 def workloads(facts: Facts) -> Result:
@@ -157,10 +183,24 @@ def chain(own: tuple[Step, ...]) -> tuple[Step, ...]:
         Step("CertificateReady", endpoint_certificate, when=is_encrypted),
         Step("ConfigReady", config),
         Step("DatabaseReady", database_made),
+        Step("MessagingReady", messaging_made, when=_uses_broker),
         *own,
         Step("DeploymentReady", workloads),
         Step("APIReady", api),
     )
+
+
+def _uses_broker(facts: Facts) -> bool:
+    return getattr(facts.spec, "messaging", None) is not None
+
+
+def _first_unready(facts: Facts, objects: Iterable[Desired]) -> str:
+    for each in objects:
+        found = facts.observed.get(each.kind, each.key)
+        if not _is_true(found, "Ready"):
+            why = _message(found, "Ready") or "not reconciled yet"
+            return f"{each.kind.kind} {each.key.name!r}: {why}"
+    return ""
 
 
 def _unmet(facts: Facts, wanted: Dependency) -> str:
