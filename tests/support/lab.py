@@ -15,10 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
 from cobaltcore.lab import cgroups, containers, home, kernel, links, machine, ociarchive
-from tests.support import busybox
+from tests.support import busybox, workloads
 
 T = TypeVar("T")
 
@@ -104,18 +102,23 @@ class Lab:
         environment = {**self.environment, "KUBECONFIG": str(self.place.kubeconfig)}
         return run([str(self.place.programs / "kubectl"), *arguments], environment, text=input)
 
-    def get(self, *arguments: str) -> dict[str, Any]:
-        """Read objects; nothing while the API server does not answer."""
+    def attempt(self, *arguments: str, input: str = "") -> str:  # noqa: A002
+        """Run kubectl; nothing if it fails, as it does while something comes back."""
         try:
-            found: dict[str, Any] = json.loads(self.kubectl("get", *arguments, "-o", "json"))
+            return self.kubectl(*arguments, input=input)
         except CommandFailed:
-            return {}
+            return ""
+
+    def get(self, *arguments: str) -> dict[str, Any]:
+        """Read objects; nothing if there are none, or no answer."""
+        found: dict[str, Any] = json.loads(
+            self.attempt("get", *arguments, "-o", "json", "--request-timeout=10s") or "{}"
+        )
         return found
 
     def create(self, namespace: str, *objects: Mapping[str, Any]) -> None:
         """Apply objects in a namespace."""
-        text = yaml.safe_dump_all(objects)
-        self.kubectl("apply", "-n", namespace, "-f", "-", input=text)
+        self.kubectl("apply", "-n", namespace, "-f", "-", input=workloads.text(*objects))
 
     def ready_nodes(self) -> set[str]:
         nodes = self.get("nodes").get("items", [])
@@ -158,8 +161,7 @@ class Lab:
         os.kill(self.supervisor(), signal.SIGKILL)
         for pid in self.processes():
             kill(pid)
-        eventually(lambda: not self.processes(), "all processes gone")
-        assert all(each.pid() is None for each in machines)
+        eventually(lambda: not any(each.pid() for each in machines), "all nodes gone")
 
     def remove(self) -> None:
         """Leave nothing, whatever state a test left it in."""

@@ -3,9 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import yaml
+
 Object = dict[str, Any]
 
 FOREVER = ["sleep", "1000000"]
+
+
+def text(*objects: Mapping[str, Any]) -> str:
+    """Objects as kubectl reads them."""
+    return yaml.safe_dump_all(objects)
 
 
 def pod(

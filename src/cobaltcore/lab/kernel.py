@@ -27,7 +27,10 @@ ENVIRONMENT = {
 }
 
 _PR_SET_CHILD_SUBREAPER = 36
-_START_TIME_FIELD = 19  # of /proc/PID/stat, counted from the one after the name
+# Of /proc/PID/stat, counted from the one after the state.
+_FLAGS_FIELD = 5
+_START_TIME_FIELD = 18
+_EXITING = 0x4
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -59,16 +62,16 @@ def adopt_orphans() -> None:
 
 
 def identity(pid: int) -> Identity | None:
-    """Who has this number now; None if nobody, or only the remains of a process."""
+    """Who has this number now; None if nobody, or a process that is about to end or has ended."""
     try:
         content = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
     state, *fields = content.rpartition(")")[2].split()
-    if state in {"Z", "X"}:
+    if state in {"Z", "X"} or int(fields[_FLAGS_FIELD]) & _EXITING:
         return None
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return Identity(pid, fields[_START_TIME_FIELD - 1], boot)
+    return Identity(pid, fields[_START_TIME_FIELD], boot)
 
 
 def remember(path: Path, pid: int) -> None:

@@ -1,0 +1,89 @@
+"""What a lab could leave on a machine: listings to compare, and identities to look for."""
+
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cobaltcore.lab import kernel
+
+# Directories in which Kubernetes and container runtimes usually leave something.
+PLACES = (
+    *("/etc", "/etc/cni", "/opt", "/opt/cni", "/run", "/run/netns", "/usr/libexec"),
+    *("/var/lib", "/var/lib/cni", "/var/lib/kubelet", "/var/lib/containerd"),
+    *("/var/lib/cobaltcore", "/var/log", "/var/run"),
+)
+NAMESPACES = ("ipc", "mnt", "net", "pid", "uts")
+
+
+@dataclass(frozen=True)
+class Traces:
+    """Everything of a machine that can be listed."""
+
+    mounts: frozenset[str]
+    links: frozenset[str]
+    routes: frozenset[str]
+    rules: frozenset[str]
+    control_groups: frozenset[str]
+    files: frozenset[str]
+
+    def beyond(self, earlier: "Traces") -> set[str]:
+        """What is there now and was not then."""
+        fields = ("mounts", "links", "routes", "rules", "control_groups", "files")
+        return {
+            f"{name}: {entry}"
+            for name in fields
+            for entry in getattr(self, name) - getattr(earlier, name)
+        }
+
+
+def take() -> Traces:
+    """List everything as it is now."""
+    return Traces(
+        mounts=_lines(["findmnt", "--raw", "--noheadings", "--output", "TARGET,FSTYPE"]),
+        links=frozenset(each.name for each in Path("/sys/class/net").iterdir()),
+        routes=_lines(["ip", "-4", "route", "show", "table", "all"])
+        | _lines(["ip", "-6", "route", "show", "table", "all"]),
+        rules=_lines(["nft", "list", "ruleset"]),
+        control_groups=frozenset(map(str, Path("/sys/fs/cgroup").glob("*/cobaltcore/**/"))),
+        files=frozenset(
+            str(entry)
+            for place in PLACES
+            if Path(place).is_dir()
+            for entry in Path(place).iterdir()
+        ),
+    )
+
+
+def identities(pids: Iterable[int]) -> set[kernel.Identity]:
+    """Processes that cannot be mistaken for later ones."""
+    return {found for pid in pids if (found := kernel.identity(pid))}
+
+
+def alive(processes: Iterable[kernel.Identity]) -> set[kernel.Identity]:
+    """Which of some processes still run."""
+    return {each for each in processes if kernel.identity(each.pid) == each}
+
+
+def namespaces(pids: Iterable[int]) -> set[str]:
+    """The namespaces that processes live in."""
+    found = set()
+    for pid in pids:
+        for kind in NAMESPACES:
+            try:
+                found.add(str(Path(f"/proc/{pid}/ns/{kind}").readlink()))
+            except OSError:
+                continue
+    return found
+
+
+def all_namespaces() -> set[str]:
+    """The namespaces of all processes of the machine, and those that are held by a mount."""
+    everyone = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal()]
+    held = {line for line in _lines(["findmnt", "-rno", "SOURCE"]) if "nsfs[" in line}
+    return namespaces(everyone) | {line.removeprefix("nsfs[").removesuffix("]") for line in held}
+
+
+def _lines(command: list[str]) -> frozenset[str]:
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return frozenset(line.strip() for line in done.stdout.splitlines())
