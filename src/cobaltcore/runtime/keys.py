@@ -30,20 +30,24 @@ class Shape:
     size_bits: int = DEFAULT_SIZES["ECDSA"]
 
 
+def check(shape: Shape) -> None:
+    """Refuse a size that does not exist or is too weak with a ValueError."""
+    if shape.algorithm == "RSA" and shape.size_bits < SMALLEST_RSA:
+        raise ValueError(f"an RSA key has at least {SMALLEST_RSA} bits")
+    if shape.algorithm == "ECDSA" and shape.size_bits not in _CURVES:
+        sizes = ", ".join(str(size) for size in _CURVES)
+        raise ValueError(f"an ECDSA key has one of {sizes} bits")
+
+
 def generate(shape: Shape | None = None) -> PrivateKey:
-    """Make a new key; a size that does not exist or is too weak is a ValueError."""
+    """Make a new key of a shape that `check` allows."""
     wanted = shape or Shape()
+    check(wanted)
     if wanted.algorithm == "Ed25519":
         return ed25519.Ed25519PrivateKey.generate()
     if wanted.algorithm == "RSA":
-        if wanted.size_bits < SMALLEST_RSA:
-            raise ValueError(f"an RSA key has at least {SMALLEST_RSA} bits")
         return rsa.generate_private_key(public_exponent=65537, key_size=wanted.size_bits)
-    curve = _CURVES.get(wanted.size_bits)
-    if curve is None:
-        sizes = ", ".join(str(size) for size in _CURVES)
-        raise ValueError(f"an ECDSA key has one of {sizes} bits")
-    return ec.generate_private_key(curve())
+    return ec.generate_private_key(_CURVES[wanted.size_bits]())
 
 
 def shape_of(key: PrivateKey) -> Shape:
