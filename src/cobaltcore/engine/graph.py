@@ -1,0 +1,97 @@
+"""Parts that need each other, as data: order, progress and teardown come from it. Pure."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from typing import Generic, TypeVar
+
+from cobaltcore.engine.verdict import Ready, Verdict, Waiting
+from cobaltcore.runtime.meta import Desired
+
+ViewT = TypeVar("ViewT")
+
+
+@dataclass(frozen=True, slots=True)
+class Node(Generic[ViewT]):
+    """One part: the objects that it consists of, and how to tell that it is there."""
+
+    name: str
+    phase: str
+    objects: Callable[[ViewT], Iterable[Desired]]
+    ready: Callable[[ViewT], Verdict]
+    needs: tuple[str, ...] = ()
+    when: Callable[[ViewT], bool] = lambda view: True
+
+
+@dataclass(slots=True)
+class Walk:
+    """What a walk over the graph found."""
+
+    apply: list[Desired] = field(default_factory=list)
+    """Objects of parts whose needs are met."""
+    expected: list[Desired] = field(default_factory=list)
+    """Objects of parts that wait: neither changed nor removed."""
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    phases: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Parts that are ready, and all parts."""
+        ready = sum(isinstance(each, Ready) for each in self.verdicts.values())
+        return ready, len(self.verdicts)
+
+    @property
+    def blocker(self) -> tuple[str, Verdict] | None:
+        """The first part that is not ready although its needs are met."""
+        for name, verdict in self.verdicts.items():
+            if not isinstance(verdict, Ready) and verdict.reason != PENDING:
+                return name, verdict
+        return None
+
+
+PENDING = "NeedsPending"
+
+
+def ordered(nodes: Sequence[Node[ViewT]]) -> list[Node[ViewT]]:
+    """Nodes such that each comes after what it needs; otherwise in the order given."""
+    by_name = {node.name: node for node in nodes}
+    place = {node.name: number for number, node in enumerate(nodes)}
+    sorter = TopologicalSorter({node.name: _known(node, by_name) for node in nodes})
+    sorter.prepare()
+    found: list[Node[ViewT]] = []
+    while sorter.is_active():
+        for name in sorted(sorter.get_ready(), key=place.__getitem__):
+            found.append(by_name[name])
+            sorter.done(name)
+    return found
+
+
+def walk(nodes: Sequence[Node[ViewT]], view: ViewT) -> Walk:
+    """Look at every part that is wanted; a part whose needs are not met is left as it is."""
+    wanted = [node for node in nodes if node.when(view)]
+    found = Walk()
+    for node in ordered(wanted):
+        names = {each.name for each in wanted}
+        missing = [
+            need
+            for need in node.needs
+            if need in names and not isinstance(found.verdicts[need], Ready)
+        ]
+        objects = list(node.objects(view))
+        found.phases[node.name] = node.phase
+        if missing:
+            found.expected += objects
+            found.verdicts[node.name] = Waiting(PENDING, f"waits for {', '.join(missing)}")
+        else:
+            found.apply += objects
+            found.verdicts[node.name] = node.ready(view)
+    return found
+
+
+def teardown(nodes: Sequence[Node[ViewT]]) -> list[Node[ViewT]]:
+    """The order in which parts go: nothing goes before what needs it."""
+    return list(reversed(ordered(nodes)))
+
+
+def _known(node: Node[ViewT], by_name: Mapping[str, Node[ViewT]]) -> set[str]:
+    return {need for need in node.needs if need in by_name}
