@@ -35,7 +35,8 @@ def test_teardown_is_the_other_way_round() -> None:
 
 
 def test_parts_whose_needs_are_not_met_are_left_alone() -> None:
-    found = graph.walk(NODES, {"db": Waiting("Starting", "0/1 pods")})
+    view: View = {"db": Waiting("Starting", "0/1 pods")}
+    found = graph.walk(NODES, view)
     assert [each.key.name for each in found.apply] == ["db", "cache"]
     assert [each.key.name for each in found.expected] == ["api", "front"]
     assert found.progress == (1, 4)
@@ -43,7 +44,8 @@ def test_parts_whose_needs_are_not_met_are_left_alone() -> None:
 
 def test_the_blocker_is_the_part_that_others_wait_for() -> None:
     waiting = Waiting("Starting", "0/1 pods")
-    assert graph.walk(NODES, {"db": waiting}).blocker == ("db", waiting)
+    view: View = {"db": waiting}
+    assert graph.walk(NODES, view).blocker == ("db", waiting)
     assert graph.walk(NODES, {}).blocker is None
 
 
