@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from cobaltcore.runtime import errors
-from cobaltcore.runtime.transport import Request, Response, Transport
+from cobaltcore.runtime.transport import Request, Response, Socket, Transport
 
 When = Literal["before", "after"]
 
@@ -109,6 +109,17 @@ class FaultTransport:
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Open a watch, unless a fault meets it."""
         return self._stream(request, idle_timeout)
+
+    @asynccontextmanager
+    async def converse(self, request: Request, *, protocol: str) -> AsyncIterator[Socket]:
+        """Open a WebSocket, unless a crash comes before it or after its last word."""
+        dies = self._count(request)
+        if dies == "before":
+            self._die()
+        async with self.inner.converse(request, protocol=protocol) as socket:
+            yield socket
+        if dies == "after":
+            self._die()
 
     async def close(self) -> None:
         """Give up all connections."""

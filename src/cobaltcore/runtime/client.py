@@ -1,13 +1,14 @@
-"""Ten methods to speak to an API server. Nothing else in the project opens a connection to one."""
+"""All ways to speak to an API server. Nothing else in the project opens a connection to one."""
 
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
+from datetime import timedelta
 from typing import Any
 
 import msgspec
 
-from cobaltcore.runtime import errors, paths, stream
+from cobaltcore.runtime import errors, execution, paths, stream
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, Scope, key_of
 from cobaltcore.runtime.metrics import API_REQUESTS
@@ -147,6 +148,20 @@ class Client:
         """Read a path that is no object: versions, discovery, health, logs."""
         response = await self._send("raw", Request("GET", path, params or {}))
         return response.body
+
+    async def execute(
+        self,
+        pod: Key,
+        command: Sequence[str],
+        *,
+        container: str = "",
+        stdin: bytes = b"",
+        within: timedelta = execution.PATIENCE,
+    ) -> execution.Completed:
+        """Run a program in a container of a pod; what is secret goes through `stdin`."""
+        API_REQUESTS.labels("EXEC", "Pod").inc()
+        program = execution.Program(pod, tuple(command), container)
+        return await execution.run(self._transport, program, stdin=stdin, within=within)
 
     async def close(self) -> None:
         """Give up all connections."""

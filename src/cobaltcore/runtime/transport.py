@@ -10,6 +10,7 @@ from ssl import SSLContext
 from typing import Protocol
 
 import aiohttp
+import msgspec
 
 from cobaltcore.runtime import errors
 
@@ -70,6 +71,18 @@ class Response:
     retry_after: float = 0
 
 
+class Socket(Protocol):
+    """A conversation of whole messages in both directions."""
+
+    async def send(self, message: bytes) -> None:
+        """Send a message."""
+        ...
+
+    async def receive(self) -> bytes | None:
+        """The next message; None once the other side has said everything."""
+        ...
+
+
 class Transport(Protocol):
     """What the client needs of the network."""
 
@@ -81,6 +94,10 @@ class Transport(Protocol):
         self, request: Request, *, idle_timeout: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Open a request whose answer comes in pieces; raise ApiError on an error status."""
+        ...
+
+    def converse(self, request: Request, *, protocol: str) -> AbstractAsyncContextManager[Socket]:
+        """Open a WebSocket that speaks `protocol`; raise ApiError if the server refuses it."""
         ...
 
     async def close(self) -> None:
@@ -116,6 +133,22 @@ class _Sockets:
             if asyncio.get_running_loop().time() > end:
                 return
             await asyncio.sleep(0.005)
+
+
+class _WebSocket:
+    """A Socket on aiohttp."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+
+    async def send(self, message: bytes) -> None:
+        await self._socket.send_bytes(message)
+
+    async def receive(self) -> bytes | None:
+        message = await self._socket.receive()
+        if message.type == aiohttp.WSMsgType.ERROR:
+            raise aiohttp.ClientConnectionError(str(message.data))
+        return message.data if message.type == aiohttp.WSMsgType.BINARY else None
 
 
 class HttpTransport:
@@ -156,6 +189,23 @@ class HttpTransport:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._unreachable(error) from error
 
+    @asynccontextmanager
+    async def converse(self, request: Request, *, protocol: str) -> AsyncIterator[Socket]:
+        """Open a WebSocket that speaks `protocol`."""
+        try:
+            socket = await self._upgrade(request, protocol)
+            async with socket:
+                if socket.protocol != protocol:
+                    raise errors.Unreachable(
+                        f"the API server at {self._connection.server} does not speak {protocol}",
+                        hint="it must be Kubernetes 1.30 or newer",
+                    )
+                yield _WebSocket(socket)
+        except aiohttp.WSServerHandshakeError as error:
+            raise _refusal(request, error.status) from error
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from error
+
     async def close(self) -> None:
         """Give up all connections."""
         if self._session is not None:
@@ -178,19 +228,49 @@ class HttpTransport:
         async with self._open(request, limits, fresh) as answer:
             yield answer
 
-    def _open(
-        self, request: Request, limits: aiohttp.ClientTimeout, identity: Identity
-    ) -> aiohttp.client._RequestContextManager:
+    async def _upgrade(self, request: Request, protocol: str) -> aiohttp.ClientWebSocketResponse:
+        credentials = self._connection.credentials
+        identity = await credentials.identity() if credentials else _ANONYMOUS
+        try:
+            return await self._open_socket(request, protocol, identity)
+        except aiohttp.WSServerHandshakeError as error:
+            if error.status != 401 or credentials is None:
+                raise
+            credentials.rejected(identity)
+            fresh = await credentials.identity()
+            if fresh is identity:
+                raise
+        return await self._open_socket(request, protocol, fresh)
+
+    async def _open_socket(
+        self, request: Request, protocol: str, identity: Identity
+    ) -> aiohttp.ClientWebSocketResponse:
         connection = self._connection
+        return await self._shared_session().ws_connect(
+            connection.server + request.path,
+            protocols=[protocol],
+            headers=[("User-Agent", self._agent), *identity.headers],
+            ssl=identity.ssl or connection.ssl,
+            server_hostname=connection.server_name or None,
+            proxy=connection.proxy or None,
+        )
+
+    def _shared_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.open),
                 auto_decompress=True,
             )
+        return self._session
+
+    def _open(
+        self, request: Request, limits: aiohttp.ClientTimeout, identity: Identity
+    ) -> aiohttp.client._RequestContextManager:
+        connection = self._connection
         headers = [("User-Agent", self._agent), ("Accept", request.accept), *identity.headers]
         if request.body:
             headers.append(("Content-Type", request.content_type))
-        return self._session.request(
+        return self._shared_session().request(
             request.method,
             # Joined by hand, because a server behind a gateway has a path of its own.
             connection.server + request.path,
@@ -222,6 +302,13 @@ def _hang_up(answer: aiohttp.ClientResponse) -> None:
     """A stream that is left early is cut: a polite end would wait for the server's next words."""
     if answer.connection is not None and answer.connection.transport is not None:
         answer.connection.transport.abort()
+
+
+def _refusal(request: Request, status: int) -> errors.ApiError:
+    # The handshake hides the body of the answer.
+    path = request.path.partition("?")[0]
+    message = {"message": f"the API server refuses a conversation at {path} (HTTP {status})"}
+    return errors.from_status(status, msgspec.json.encode(message))
 
 
 def _retry_after(answer: aiohttp.ClientResponse) -> float:
