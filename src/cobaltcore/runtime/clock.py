@@ -1,6 +1,7 @@
 """Time as an argument, so that tests can turn it."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
@@ -42,8 +43,8 @@ class SystemClock:
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds on the event loop's clock."""
-        return asyncio.get_running_loop().time()
+        """Seconds that never run backwards."""
+        return time.monotonic()
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
         """Call `callback` once, after `seconds`."""

@@ -8,8 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-
-from structlog.contextvars import bound_contextvars
+from functools import partial
 
 from cobaltcore.runtime import errors, log
 from cobaltcore.runtime.clock import Clock, SystemClock
@@ -84,14 +83,15 @@ class Controller:
         self._timeout = pass_timeout.total_seconds()
         self._clock = clock or SystemClock()
         self.queue: Queue[Key] = Queue(clock=self._clock)
-        self._depth = QUEUE_DEPTH.labels(name)
         self._stopping = False
+        QUEUE_DEPTH.labels(name).set_function(partial(len, self.queue))
+        self._done = PASSES.labels(name, "done")
+        self._seconds = PASS_SECONDS.labels(name)
 
     def notice(self, source: Source, change: Change) -> None:
         """Ask for passes over the keys that a change concerns."""
         for key in source.keys(change):
             self.queue.add(key, patient=change.initial)
-        self._depth.set(len(self.queue))
 
     async def run(self) -> None:
         """Work until cancelled or told to stop."""
@@ -113,7 +113,6 @@ class Controller:
             key = await self.queue.get(unless=lambda: self._stopping)
             if key is None:
                 return
-            self._depth.set(len(self.queue))
             try:
                 await self._pass(key)
             except asyncio.CancelledError:
@@ -125,7 +124,7 @@ class Controller:
 
     async def _pass(self, key: Key) -> None:
         started = self._clock.monotonic()
-        with bound_contextvars(controller=self.name, key=str(key)):
+        with log.Context(controller=self.name, key=key):
             try:
                 async with asyncio.timeout(self._timeout):
                     after = await self._reconcile(key)
@@ -134,11 +133,11 @@ class Controller:
             except Exception as error:  # noqa: BLE001 a pass may fail in any way and is tried again
                 self._failed(key, "error", error)
             else:
-                PASSES.labels(self.name, "done").inc()
+                self._done.inc()
                 self.queue.forget(key)
                 if after is not None:
                     self.queue.add_after(key, after.total_seconds())
-        PASS_SECONDS.labels(self.name).observe(self._clock.monotonic() - started)
+        self._seconds.observe(self._clock.monotonic() - started)
 
     def _failed(self, key: Key, outcome: str, error: Exception) -> None:
         PASSES.labels(self.name, outcome).inc()

@@ -7,6 +7,7 @@ found by comparing. A watch that is silent for longer than bookmarks allow is op
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import aclosing
 
@@ -52,7 +53,8 @@ class Informer:
         self._version = ""
         self._watch_list = True
         self._backoff = Backoff(first=0.1, longest=30)
-        self._seen = WATCH_SEEN.labels(cluster, str(kind))
+        self._heard = 0.0
+        WATCH_SEEN.labels(cluster, str(kind)).set_function(lambda: self._heard)
         self._restarts = WATCH_RESTARTS.labels(cluster, str(kind))
 
     def on_change(self, handler: Handler) -> None:
@@ -127,7 +129,7 @@ class Informer:
         )
         async with aclosing(watch) as events:
             async for event in events:
-                self._seen.set_to_current_time()
+                self._heard = time.time()
                 version = event.object["metadata"]["resourceVersion"]
                 if seen is None:
                     self._version = version

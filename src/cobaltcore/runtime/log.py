@@ -2,17 +2,45 @@
 
 import logging
 import sys
-from typing import Literal
+from collections.abc import Mapping
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Any, Literal
 
 import structlog
 
 Format = Literal["text", "json"]
 
+_context: ContextVar[Mapping[str, object]] = ContextVar("log context", default={})  # noqa: B039 never changed
+
+
+class Context:
+    """Values that every message inside of a `with` block tells, too.
+
+    Entered for every pass, most of which say nothing: values become text when they are needed.
+    """
+
+    __slots__ = ("_token", "_values")
+
+    def __init__(self, **values: object) -> None:
+        self._values = values
+
+    def __enter__(self) -> None:
+        self._token: Token[Mapping[str, object]] = _context.set({**_context.get(), **self._values})
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _context.reset(self._token)
+
 
 def configure(*, format_: Format = "text", level: str = "INFO") -> None:
     """Set up logging for the process; library messages come out in the same form."""
     shared: list[structlog.types.Processor] = [
-        structlog.contextvars.merge_contextvars,
+        _add_context,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
@@ -30,6 +58,12 @@ def configure(*, format_: Format = "text", level: str = "INFO") -> None:
     logging.basicConfig(
         level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s"
     )
+
+
+def _add_context(
+    _: Any, __: str, message: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    return {**{name: str(value) for name, value in _context.get().items()}, **message}
 
 
 def get(name: str) -> structlog.typing.FilteringBoundLogger:

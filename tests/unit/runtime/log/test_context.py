@@ -1,0 +1,50 @@
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+import structlog
+
+from cobaltcore.runtime import log
+from cobaltcore.runtime.meta import Key
+
+
+@pytest.fixture(autouse=True)
+def logging_as_json(capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
+    log.configure(format_="json")
+    yield
+    structlog.reset_defaults()
+
+
+def _told(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
+    return [msgspec.json.decode(line) for line in capsys.readouterr().err.splitlines()]
+
+
+def test_messages_inside_of_a_context_tell_its_values(capsys: pytest.CaptureFixture[str]) -> None:
+    speaker = log.get("test")
+    with log.Context(controller="sample", key=Key("one", "two")):
+        speaker.info("inside")
+    speaker.info("outside")
+    inside, outside = _told(capsys)
+    assert (inside["controller"], inside["key"]) == ("sample", "one/two")
+    assert "controller" not in outside
+
+
+def test_a_context_within_another_adds_to_it(capsys: pytest.CaptureFixture[str]) -> None:
+    speaker = log.get("test")
+    with log.Context(key="a"), log.Context(step="b"):
+        speaker.info("here")
+    (here,) = _told(capsys)
+    assert (here["key"], here["step"]) == ("a", "b")
+
+
+def test_a_value_of_the_message_wins_over_the_context(capsys: pytest.CaptureFixture[str]) -> None:
+    with log.Context(key="a"):
+        log.get("test").info("here", key="b")
+    assert [each["key"] for each in _told(capsys)] == ["b"]
+
+
+def test_a_context_ends_with_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyError), log.Context(key="a"):
+        raise KeyError
+    log.get("test").info("later")
+    assert "key" not in _told(capsys)[0]
