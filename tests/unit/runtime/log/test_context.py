@@ -3,16 +3,21 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 import structlog
+from structlog.typing import FilteringBoundLogger
 
 from cobaltcore.runtime import log
 from cobaltcore.runtime.meta import Key
 
 
 @pytest.fixture(autouse=True)
-def logging_as_json(capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
-    log.configure(format_="json")
+def defaults_afterwards() -> Iterator[None]:
     yield
     structlog.reset_defaults()
+
+
+def _speaker() -> FilteringBoundLogger:
+    log.configure(format_="json")
+    return log.get("test")
 
 
 def _told(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
@@ -20,7 +25,7 @@ def _told(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
 
 
 def test_messages_inside_of_a_context_tell_its_values(capsys: pytest.CaptureFixture[str]) -> None:
-    speaker = log.get("test")
+    speaker = _speaker()
     with log.Context(controller="sample", key=Key("one", "two")):
         speaker.info("inside")
     speaker.info("outside")
@@ -30,7 +35,7 @@ def test_messages_inside_of_a_context_tell_its_values(capsys: pytest.CaptureFixt
 
 
 def test_a_context_within_another_adds_to_it(capsys: pytest.CaptureFixture[str]) -> None:
-    speaker = log.get("test")
+    speaker = _speaker()
     with log.Context(key="a"), log.Context(step="b"):
         speaker.info("here")
     (here,) = _told(capsys)
@@ -39,12 +44,12 @@ def test_a_context_within_another_adds_to_it(capsys: pytest.CaptureFixture[str])
 
 def test_a_value_of_the_message_wins_over_the_context(capsys: pytest.CaptureFixture[str]) -> None:
     with log.Context(key="a"):
-        log.get("test").info("here", key="b")
+        _speaker().info("here", key="b")
     assert [each["key"] for each in _told(capsys)] == ["b"]
 
 
 def test_a_context_ends_with_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyError), log.Context(key="a"):
         raise KeyError
-    log.get("test").info("later")
+    _speaker().info("later")
     assert "key" not in _told(capsys)[0]
