@@ -343,9 +343,13 @@ ESO = [
                     remote_ref=eso.RemoteRef(key="keystone/db", property="password", version="2"),
                 )
             ],
-            data_from=[eso.ExternalSecretDataFrom(extract=eso.RemoteRef(key="keystone/db"))],
+            data_from=[
+                eso.ExternalSecretDataFrom(extract=eso.RemoteRef(key="keystone/db")),
+                eso.ExternalSecretDataFrom(find=eso.Find(name=eso.FindName(regexp="^nova/"))),
+            ],
+            refresh_policy="Periodic",
         ),
-        eso.SyncStatus,
+        eso.ExternalSecretStatus,
     ),
     Example(
         eso.PUSH_SECRET,
@@ -364,7 +368,7 @@ ESO = [
             deletion_policy="Delete",
             update_policy="IfNotExists",
         ),
-        eso.SyncStatus,
+        eso.PushSecretStatus,
     ),
     Example(
         eso.CLUSTER_SECRET_STORE,
@@ -388,7 +392,7 @@ ESO = [
                     ),
                 )
             ),
-            conditions=[eso.StoreCondition(namespaces=["openstack"])],
+            conditions=[eso.StoreCondition(namespaces=["openstack"], namespace_regexes=["^lab-"])],
             refresh_interval=60,
         ),
         eso.SecretStoreStatus,
@@ -489,15 +493,20 @@ OTHERS = [
             dashboard=rook.Dashboard(enabled=False),
             storage=rook.Storage(use_all_nodes=True, use_all_devices=False, device_filter="^nvme"),
             ceph_config={"global": {"osd_pool_default_size": "2"}},
+            cleanup_policy=rook.CleanupPolicy(confirmation=rook.DESTROY_DATA),
+            external=rook.External(enable=False),
         ),
         rook.CephClusterStatus,
     ),
     Example(
         rook.CEPH_BLOCK_POOL,
         rook.CephBlockPoolSpec(
-            failure_domain="host", replicated=rook.Replicated(size=3), enable_rbd_stats=True
+            failure_domain="host",
+            replicated=rook.Replicated(size=3),
+            quotas=rook.Quotas(max_size="10Gi", max_bytes=10 << 30, max_objects=1000),
+            enable_rbd_stats=True,
         ),
-        rook.PoolStatus,
+        rook.CephBlockPoolStatus,
     ),
     Example(
         rook.CEPH_CLIENT,

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from cobaltcore.runtime.meta import Kind, Struct
+from cobaltcore.runtime.meta import Condition, Kind, Struct
 
 CEPH_CLUSTER = Kind("ceph.rook.io", "v1", "CephCluster", "cephclusters")
 CEPH_BLOCK_POOL = Kind("ceph.rook.io", "v1", "CephBlockPool", "cephblockpools")
@@ -11,6 +11,7 @@ CEPH_FILESYSTEM = Kind("ceph.rook.io", "v1", "CephFilesystem", "cephfilesystems"
 CEPH_OBJECT_STORE = Kind("ceph.rook.io", "v1", "CephObjectStore", "cephobjectstores")
 
 READY_PHASE = "Ready"
+DESTROY_DATA = "yes-really-destroy-data"
 
 
 class CephVersion(Struct):
@@ -49,6 +50,19 @@ class Storage(Struct):
     device_filter: str | None = None
 
 
+class CleanupPolicy(Struct):
+    """What becomes of the data when the cluster is deleted; it stays unless this is confirmed."""
+
+    confirmation: str | None = None
+    allow_uninstall_with_volumes: bool | None = None
+
+
+class External(Struct):
+    """A cluster that somebody else runs."""
+
+    enable: bool | None = None
+
+
 class CephClusterSpec(Struct):
     """A Ceph cluster."""
 
@@ -59,6 +73,23 @@ class CephClusterSpec(Struct):
     dashboard: Dashboard | None = None
     storage: Storage | None = None
     ceph_config: dict[str, dict[str, str]] = {}
+    cleanup_policy: CleanupPolicy | None = None
+    external: External | None = None
+
+
+class HealthDetail(Struct):
+    """One thing that Ceph complains about."""
+
+    severity: str = ""
+    message: str = ""
+
+
+class Capacity(Struct):
+    """How full a cluster is."""
+
+    bytes_total: int = 0
+    bytes_used: int = 0
+    bytes_available: int = 0
 
 
 class CephHealth(Struct):
@@ -66,6 +97,17 @@ class CephHealth(Struct):
 
     fsid: str = ""
     health: str = ""
+    previous_health: str = ""
+    last_changed: str = ""
+    details: dict[str, HealthDetail] = {}
+    capacity: Capacity | None = None
+
+
+class RunningVersion(Struct):
+    """The Ceph that runs."""
+
+    image: str = ""
+    version: str = ""
 
 
 class CephClusterStatus(Struct):
@@ -74,7 +116,9 @@ class CephClusterStatus(Struct):
     phase: str = ""
     state: str = ""
     message: str = ""
+    conditions: list[Condition] = []
     ceph: CephHealth | None = None
+    version: RunningVersion | None = None
     observed_generation: int | None = None
 
 
@@ -85,10 +129,18 @@ class Replicated(Struct):
     require_safe_replica_size: bool | None = None
 
 
+class ErasureCoded(Struct):
+    """Pieces of every object, some of which may be lost."""
+
+    data_chunks: int
+    coding_chunks: int
+
+
 class Quotas(Struct):
-    """Upper limits of a pool."""
+    """Upper limits of a pool; `max_size` is a quantity such as 10Gi."""
 
     max_size: str | None = None
+    max_bytes: int | None = None
     max_objects: int | None = None
 
 
@@ -98,13 +150,15 @@ class PoolSpec(Struct):
     failure_domain: str | None = None
     device_class: str | None = None
     replicated: Replicated | None = None
+    erasure_coded: ErasureCoded | None = None
     parameters: dict[str, str] = {}
     quotas: Quotas | None = None
 
 
 class CephBlockPoolSpec(PoolSpec):
-    """A pool of block images."""
+    """A pool of block images; `name` is for the pools that Ceph itself needs."""
 
+    name: str | None = None
     enable_rbd_stats: bool | None = msgspec.field(default=None, name="enableRBDStats")
 
 
@@ -113,7 +167,14 @@ class PoolStatus(Struct):
 
     phase: str = ""
     info: dict[str, str] = {}
+    conditions: list[Condition] = []
     observed_generation: int | None = None
+
+
+class CephBlockPoolStatus(PoolStatus):
+    """What Rook reports about a pool of block images."""
+
+    pool_id: int | None = msgspec.field(default=None, name="poolID")
 
 
 class CephClientSpec(Struct):
