@@ -23,9 +23,8 @@ from cobaltcore.lab import (
 )
 from cobaltcore.runtime import clock, kubeconfig
 from cobaltcore.runtime import errors as api_errors
-from cobaltcore.runtime.apply import Desired
 from cobaltcore.runtime.client import Client
-from cobaltcore.runtime.meta import Key, Object
+from cobaltcore.runtime.meta import Desired, Key, Object
 from cobaltcore.runtime.transport import HttpTransport
 
 MANAGER = "cobalt-lab"
@@ -52,19 +51,21 @@ class Server:
 
     async def bring_up(self, shown: phases.Phases, *, fresh: Iterable[str]) -> None:
         """Wait for each part in turn; `fresh` nodes have to report anew to count as Ready."""
-        began = datetime.now(UTC)
+        began = datetime.now(UTC).replace(microsecond=0)
         try:
-            with shown.phase("API server"):
-                await self._reach("the API server did not become ready", self._api_is_ready)
-            with shown.phase("add-ons"):
-                await self._apply()
-            with shown.phase("Ready nodes") as phase:
-                await self._reach(
-                    "not all nodes became Ready",
-                    lambda: self._nodes_are_ready(phase, set(fresh), began),
-                )
-            with shown.phase("name server"):
-                await self._reach("the name server did not answer", self._names_resolve)
+            async with asyncio.TaskGroup() as group:
+                image = group.create_task(self._load_image())
+                with shown.phase("API server"):
+                    await self._reach("the API server did not become ready", self._api_is_ready)
+                with shown.phase("add-ons"):
+                    await self._apply(image)
+                with shown.phase("Ready nodes") as phase:
+                    await self._reach(
+                        "not all nodes became Ready",
+                        lambda: self._nodes_are_ready(phase, set(fresh), began),
+                    )
+                with shown.phase("name server"):
+                    await self._reach("the name server did not answer", self._names_resolve)
         finally:
             await self._client.close()
 
@@ -75,14 +76,15 @@ class Server:
             return False
         return True
 
-    async def _apply(self) -> None:
+    async def _apply(self, image: asyncio.Task[None]) -> None:
         """Apply all objects; the image comes first, or its pod would have to wait."""
         seats = layout.seats(self._instance)
         nodes = [manifests.node(seat, roles=layout.roles(seat, self._instance)) for seat in seats]
-        await asyncio.gather(self._load_image(), *(self._apply_one(each) for each in nodes))
+        await asyncio.gather(*(self._apply_one(each) for each in nodes))
         server = manifests.name_server(
             self._ranges, image=self._images[artefacts.COREDNS], node_name=seats[0].name
         )
+        await image
         await asyncio.gather(
             *(self._apply_one(each) for each in [manifests.storage_class(), *server])
         )
@@ -98,31 +100,36 @@ class Server:
     async def _load_image(self) -> None:
         first = self._place.machines()[0]
         archive = self._place.images / f"{artefacts.COREDNS}.tar"
+
+        async def runs() -> bool:
+            return first.pid() is not None and containers.socket(first).exists()
+
+        await self._reach("the container runtime did not start", runs)
         await asyncio.to_thread(containers.load, first, archive)
 
     async def _nodes_are_ready(
         self, phase: phases.Phase, fresh: set[str], began: datetime
     ) -> bool:
-        names = [seat.name for seat in layout.seats(self._instance)]
-        ready = [name for name in names if await self._is_ready(name)]
-        reported = [
-            name for name in ready if name not in fresh or await self._reported(name, began)
+        nodes = [
+            await self._get(kubernetes.NODE, Key("", seat.name))
+            for seat in layout.seats(self._instance)
         ]
-        phase.detail(f"{len(reported)}/{len(names)}")
-        return len(reported) == len(names)
+        ready = [node for node in nodes if _is_ready(node)]
+        counted = [
+            node
+            for node in ready
+            if node["metadata"]["name"] not in fresh or await self._reported(node, began)
+        ]
+        phase.detail(f"{len(counted)}/{len(nodes)}")
+        return len(counted) == len(nodes)
 
-    async def _is_ready(self, name: str) -> bool:
-        node = await self._get(kubernetes.NODE, Key("", name))
-        return any(
-            each["type"] == "Ready" and each["status"] == "True"
-            for each in node.get("status", {}).get("conditions", ())
-        )
-
-    async def _reported(self, name: str, since: datetime) -> bool:
+    async def _reported(self, node: Object, since: datetime) -> bool:
         """Whether the kubelet has spoken lately; Ready may be a memory of before a crash."""
-        lease = await self._get(kubernetes.LEASE, Key(_LEASES, name))
-        renewed = lease.get("spec", {}).get("renewTime", "")
-        return bool(renewed) and clock.parse_timestamp(renewed) >= since
+        meta = node["metadata"]
+        lease = await self._get(kubernetes.LEASE, Key(_LEASES, meta["name"]))
+        # The first lease of a new node comes late; its Node cannot be a memory.
+        moments = (meta["creationTimestamp"], lease.get("spec", {}).get("renewTime"))
+        return any(moment and clock.parse_timestamp(moment) >= since for moment in moments)
 
     async def _get(self, kind: Any, key: Key) -> Object:
         try:
@@ -152,3 +159,8 @@ class Server:
         for node in self._place.machines():
             found += [node.logs / f"{name}.log" for name in names]
         return found
+
+
+def _is_ready(node: Object) -> bool:
+    conditions = node.get("status", {}).get("conditions", ())
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)

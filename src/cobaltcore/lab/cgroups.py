@@ -142,7 +142,7 @@ def _children(group: Path) -> Sequence[Path]:
 def _members(group: Path) -> set[int]:
     try:
         return {int(line) for line in (group / "cgroup.procs").read_text().split()}
-    except (FileNotFoundError, OSError):
+    except OSError:
         return set()
 
 

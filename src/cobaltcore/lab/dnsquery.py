@@ -9,6 +9,7 @@ _ADDRESS_RECORD = 1
 _INTERNET = 1
 _RECURSION_DESIRED = 0x0100
 _FAILURE = 0x000F
+_HEADER_SIZE = 12
 
 
 def resolves(name: str, *, server: IPv4Address, port: int = 53, timeout: float = 1.0) -> bool:
@@ -22,6 +23,8 @@ def resolves(name: str, *, server: IPv4Address, port: int = 53, timeout: float =
             answer = connection.recv(4096)
         except OSError:
             return False
+    if len(answer) < _HEADER_SIZE:
+        return False
     identity, flags, _, answers = struct.unpack(">HHHH", answer[:8])
     return bool(identity == number and flags & _FAILURE == 0 and answers)
 

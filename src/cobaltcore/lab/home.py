@@ -90,19 +90,32 @@ class Home:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Let one command at a time change the instance; the lock goes with the process."""
-        self.directory.mkdir(mode=0o711, parents=True, exist_ok=True)
-        handle = os.open(self.directory, os.O_RDONLY)
+        handle = self._lock()
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
-        except BlockingIOError as error:
-            raise errors.LabError(
-                f"another cobalt command works on the lab {self.name} right now",
-                hint="wait until it has ended, then try again",
-            ) from error
         finally:
+            if self.directory.exists() and not any(self.directory.iterdir()):
+                self.directory.rmdir()
             os.close(handle)
-            self._remove_if_empty()
+
+    def _lock(self) -> int:
+        while True:
+            self.directory.mkdir(mode=0o711, parents=True, exist_ok=True)
+            handle = os.open(self.directory, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                os.close(handle)
+                raise errors.LabError(
+                    f"another cobalt command works on the lab {self.name} right now",
+                    hint="wait until it has ended, then try again",
+                ) from error
+            # Whoever held it before may have removed the directory.
+            if self.directory.exists() and os.path.samestat(
+                os.fstat(handle), self.directory.stat()
+            ):
+                return handle
+            os.close(handle)
 
     def is_idle(self) -> bool:
         """Whether no command works on the instance right now."""
@@ -111,10 +124,6 @@ class Home:
                 return True
         except errors.LabError:
             return False
-
-    def _remove_if_empty(self) -> None:
-        if self.directory.exists() and not any(self.directory.iterdir()):
-            self.directory.rmdir()
 
     @property
     def _name_flag(self) -> str:

@@ -4,8 +4,7 @@ from typing import Any
 
 from cobaltcore.api.foreign import kubernetes
 from cobaltcore.lab import nodeconfig, ranges
-from cobaltcore.runtime.apply import Desired
-from cobaltcore.runtime.meta import Object
+from cobaltcore.runtime.meta import Desired, Object
 
 HYPERVISOR = "node-role.kubernetes.io/hypervisor"
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from cobaltcore.lab import cgroups, kernel, machine, record
@@ -27,7 +28,8 @@ HELPERS = {"storage": "cobaltcore.lab.storage"}
 class Patience:
     """When to start something again that keeps ending."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._pause = FIRST_PAUSE_SECONDS
         self._started = 0.0
         self._not_before = 0.0
@@ -35,7 +37,7 @@ class Patience:
 
     def ended(self) -> None:
         """Note that it does not run; the first start is due at once."""
-        now = time.monotonic()
+        now = self._clock()
         if not self.is_running:
             return
         self.is_running = False
@@ -47,13 +49,13 @@ class Patience:
     def started(self) -> None:
         """Note that it runs, or that a start was tried."""
         if not self.is_running:
-            self._started = time.monotonic()
+            self._started = self._clock()
             self.is_running = True
 
     @property
     def is_due(self) -> bool:
         """Whether it may be started now."""
-        return time.monotonic() >= self._not_before
+        return self._clock() >= self._not_before
 
 
 class Supervisor:
