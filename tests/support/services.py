@@ -6,10 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from cobaltcore.api.foreign import certmanager, mariadb
+from cobaltcore.api.foreign import certmanager, mariadb, rabbitmq, valkey
 from cobaltcore.engine import registry
 from cobaltcore.engine.operator import Context
-from cobaltcore.engine.reconcile import ServiceController
 from cobaltcore.lab.providers import crds
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.cluster import Cluster
@@ -20,7 +19,18 @@ from cobaltcore.runtime.transport import Transport
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import transport
 
-FOREIGN = (mariadb.MARIADB, mariadb.DATABASE, mariadb.USER, mariadb.GRANT, certmanager.CERTIFICATE)
+FOREIGN = (
+    mariadb.MARIADB,
+    mariadb.DATABASE,
+    mariadb.USER,
+    mariadb.GRANT,
+    rabbitmq.CLUSTER,
+    rabbitmq.VHOST,
+    rabbitmq.USER,
+    rabbitmq.PERMISSION,
+    valkey.VALKEY,
+    certmanager.CERTIFICATE,
+)
 
 
 def foreign_crds() -> list[Object]:
@@ -41,8 +51,9 @@ class Approval:
         async def approve(key: Key) -> timedelta | None:
             found = self._cluster.informer(kind).get(key)
             if found is not None and not found.get("status"):
-                ready = {"type": "Ready", "status": "True", "reason": "Played"}
-                status = {"status": {"conditions": [ready]}}
+                types = ("Ready", "AllReplicasReady")
+                told = [{"type": each, "status": "True", "reason": "Played"} for each in types]
+                status = {"status": {"conditions": told}}
                 await self._cluster.client.patch(kind, key, status, subresource="status")
             return None
 
@@ -53,12 +64,12 @@ class Approval:
 class Serving:
     """Running service operators."""
 
-    controllers: list[ServiceController]
+    controllers: list[Controller]
     manager: Manager
     task: asyncio.Task[None]
 
     async def rests(self) -> bool:
-        queues = [each.controller.queue for each in self.controllers]
+        queues = [each.queue for each in self.controllers]
         return self.manager.ready.is_set() and all(not queue.busy for queue in queues)
 
 
@@ -66,14 +77,15 @@ class Serving:
 async def serving(
     plane: ControlPlaneHarness, names: Iterable[str], *, wire: Transport | None = None
 ) -> AsyncIterator[Serving]:
-    """Run the operators of services, with approval beside them."""
+    """Run operators, with approval of third-party objects beside them."""
     client = Client(wire or transport(plane, "service-operator"))
     helper = Client(transport(plane, "approval"))
     cluster, other = Cluster(client), Cluster(helper)
-    chosen = [each for each in registry.services() if each.name in set(names)]
-    controllers = [ServiceController(each, Context(cluster, "test")) for each in chosen]
+    chosen = [each for each in registry.operators() if each.name in set(names)]
+    context = Context(cluster, "test")
+    controllers = [made for each in chosen for made in each.controllers(context)]
     approval = Manager({"local": other}, Approval(other, FOREIGN).controllers)
-    manager = Manager({"local": cluster}, [each.controller for each in controllers])
+    manager = Manager({"local": cluster}, controllers)
     tasks = [asyncio.ensure_future(approval.run()), asyncio.ensure_future(manager.run())]
     try:
         yield Serving(controllers, manager, tasks[1])

@@ -32,6 +32,8 @@ class Cluster:
     def informer(self, kind: Kind, scope: Scope = EVERYTHING) -> Informer:
         """The one cache of a kind; the first to ask decides what part of it is cached."""
         known = self._informers.get(kind)
+        if known is not None and scope not in (EVERYTHING, known.scope):
+            raise ValueError(f"{kind} is cached as {known.scope} already, not as {scope}")
         if known is None:
             known = Informer(self.client, kind, scope, cluster=self.name, clock=self._clock)
             self._informers[kind] = known

@@ -91,7 +91,7 @@ async def test_keystone_comes_up_and_then_rests(
         await eventually(running.rests, "the operator rests")
         mark = plane.mark()
         for each in running.controllers:
-            each.controller.queue.add(Key(space, "keystone"))
+            each.queue.add(Key(space, "keystone"))
         await eventually(running.rests, "the passes are done")
         assert plane.audit(since=mark, agent=AGENT) == []
 

@@ -1,0 +1,113 @@
+"""Databases, brokers and caches of a control plane. Pure."""
+
+import base64
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from cobaltcore.api.foreign import mariadb, rabbitmq, valkey
+from cobaltcore.api.foreign.kubernetes import STATEFUL_SET, Resources
+from cobaltcore.api.pods import Resources as GivenResources
+from cobaltcore.engine.desired import memcached, secret
+from cobaltcore.engine.verdict import Ready, Verdict, Waiting
+from cobaltcore.operators.controlplane.view import View, is_ready
+from cobaltcore.runtime.meta import Desired, Kind, Struct
+
+MARIADB = "mariadb"
+RABBITMQ = "rabbitmq"
+VALKEY = "valkey"
+MEMCACHED = "memcached"
+DEFAULT_STORAGE = "10Gi"
+PASSWORD_BYTES = 24
+
+
+def login(view: View, name: str, username: str) -> Desired:
+    """A user name with a password that is made once and then kept."""
+    password = base64.urlsafe_b64encode(view.random(PASSWORD_BYTES)).decode()
+    values = {"username": username, "password": password}
+    made = secret.secret(view.key(name), values, labels=view.labels("credentials"))
+    return made._replace(once=True)
+
+
+def mariadb_objects(view: View) -> Iterator[Desired]:
+    """The database server."""
+    given = view.spec.infrastructure.mariadb
+    replicas = view.replicas(given.replicas, 3)
+    root = mariadb.GeneratedSecretKeyRef(name=f"{MARIADB}-root", key="password", generate=True)
+    spec = mariadb.MariaDBSpec(
+        replicas=replicas,
+        root_password_secret_key_ref=root,
+        storage=mariadb.Storage(
+            size=given.storage_size or DEFAULT_STORAGE, storage_class_name=given.storage_class
+        ),
+        galera=mariadb.Galera(enabled=True) if replicas > 1 else None,
+        resources=_resources(given.resources),
+    )
+    yield _made(view, mariadb.MARIADB, MARIADB, spec)
+
+
+def rabbitmq_objects(view: View) -> Iterator[Desired]:
+    """The message broker."""
+    given = view.spec.infrastructure.rabbitmq
+    spec = rabbitmq.ClusterSpec(
+        replicas=view.replicas(given.replicas, 3),
+        persistence=rabbitmq.Persistence(
+            storage=given.storage_size or DEFAULT_STORAGE, storage_class_name=given.storage_class
+        ),
+        rabbitmq=rabbitmq.Configuration(
+            additional_config="cluster_partition_handling = pause_minority\n"
+        ),
+        resources=_resources(given.resources),
+    )
+    yield _made(view, rabbitmq.CLUSTER, RABBITMQ, spec)
+
+
+def valkey_objects(view: View) -> Iterator[Desired]:
+    """The key-value store."""
+    given = view.spec.infrastructure.valkey
+    if given is None:
+        return
+    spec = valkey.ValkeySpec(
+        replicas=view.replicas(given.replicas, 3),
+        sentinel=valkey.Sentinel(enabled=given.sentinel.enabled),
+    )
+    yield _made(view, valkey.VALKEY, VALKEY, spec)
+
+
+def memcached_objects(view: View) -> Iterable[Desired]:
+    """The cache servers."""
+    given = view.spec.infrastructure.memcached
+    return memcached.memcached(
+        view.key(MEMCACHED),
+        image=view.image(MEMCACHED),
+        replicas=view.replicas(given.replicas, 3),
+        memory=str(given.memory or "256Mi"),
+        labels=view.labels(MEMCACHED),
+    )
+
+
+def memcached_ready(view: View) -> Verdict:
+    """Whether the servers run."""
+    found = view.get(STATEFUL_SET, MEMCACHED)
+    wanted = view.replicas(view.spec.infrastructure.memcached.replicas, 3)
+    ready = ((found or {}).get("status") or {}).get("readyReplicas", 0)
+    if ready >= wanted:
+        return Ready("Running")
+    return Waiting("Starting", f"{ready}/{wanted} pods of {MEMCACHED!r} ready")
+
+
+def rabbitmq_ready(view: View) -> Verdict:
+    """Whether all brokers are there."""
+    return is_ready(view, rabbitmq.CLUSTER, RABBITMQ, condition="AllReplicasReady")
+
+
+def _made(view: View, kind: Kind, name: str, spec: Struct) -> Desired:
+    key = view.key(name)
+    meta = {"name": key.name, "namespace": key.namespace, "labels": view.labels(name)}
+    body: dict[str, Any] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}
+    return Desired(kind, body)
+
+
+def _resources(given: GivenResources | None) -> Resources | None:
+    return msgspec.convert(msgspec.to_builtins(given), Resources) if given is not None else None

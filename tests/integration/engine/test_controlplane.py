@@ -1,0 +1,118 @@
+"""One ControlPlane object to a Keystone: real API server and controllers, pods played by KWOK."""
+
+from typing import Any
+
+from cobaltcore.api import controlplane, keystone
+from cobaltcore.api.foreign import mariadb, rabbitmq
+from cobaltcore.api.foreign.kubernetes import SECRET, STATEFUL_SET
+from cobaltcore.runtime.client import Client
+from cobaltcore.runtime.meta import Key, Object
+from tests.support.control_plane import ControlPlaneHarness
+from tests.support.operating import eventually, read
+from tests.support.services import serving
+
+OPERATORS = ("c5c3", "keystone")
+OFF = {"enabled": False}
+
+
+def a_control_plane(namespace: str, **spec: Any) -> Object:
+    services = dict.fromkeys(("glance", "placement", "nova", "neutron", "cinder"), OFF)
+    return {
+        "apiVersion": controlplane.KIND.api_version,
+        "kind": "ControlPlane",
+        "metadata": {"name": "lab", "namespace": namespace},
+        "spec": {"global": {"replicas": 1}, "services": services, **spec},
+    }
+
+
+async def status(client: Client, namespace: str) -> Object:
+    found = await client.get(controlplane.KIND, Key(namespace, "lab"))
+    reported: Object = found.get("status") or {}
+    return reported
+
+
+def is_ready(client: Client, namespace: str) -> Any:
+    async def check() -> bool:
+        found = await client.get(controlplane.KIND, Key(namespace, "lab"))
+        told = found.get("status") or {}
+        ready = [c["status"] for c in told.get("conditions", []) if c["type"] == "Ready"]
+        return ready == ["True"] and told["observedGeneration"] == found["metadata"]["generation"]
+
+    return check
+
+
+async def test_a_control_plane_comes_up_part_by_part_and_then_rests(
+    plane: ControlPlaneHarness, client: Client, space: str
+) -> None:
+    await client.create(controlplane.KIND, a_control_plane(space))
+    early: list[str] = []
+
+    async def nothing_too_early() -> bool:
+        made = await read(client, keystone.KIND, Key(space, "keystone"))
+        cache = await read(client, STATEFUL_SET, Key(space, "memcached"))
+        ready = ((cache or {}).get("status") or {}).get("readyReplicas", 0)
+        if made is not None and not ready:
+            early.append("keystone was made before its cache ran")
+        ready_now: bool = await is_ready(client, space)()
+        return ready_now
+
+    async with serving(plane, OPERATORS) as running:
+        await eventually(nothing_too_early, "the control plane is Ready", seconds=180)
+        assert early == []
+        told = await status(client, space)
+        assert (told["phase"], told["progress"]) == ("Ready", "4/4")
+        assert told["services"]["keystone"] == {"ready": True, "version": "28.0.0"}
+        await eventually(running.rests, "the operators rest")
+        mark = plane.mark()
+        for each in running.controllers:
+            each.queue.add(Key(space, "lab"))
+            each.queue.add(Key(space, "keystone"))
+        await eventually(running.rests, "the passes are done")
+        assert plane.audit(since=mark, agent="service-operator") == []
+    columns = plane.kubectl("get", "controlplanes", "-n", space).splitlines()
+    assert columns[0].split() == [
+        "NAME",
+        "READY",
+        "PHASE",
+        "PROGRESS",
+        "RELEASE",
+        "MESSAGE",
+        "AGE",
+    ]
+    assert columns[1].split()[:5] == ["lab", "True", "Ready", "4/4", "2025.2"]
+
+
+async def test_passwords_are_made_once(
+    plane: ControlPlaneHarness, client: Client, space: str
+) -> None:
+    await client.create(controlplane.KIND, a_control_plane(space))
+    async with serving(plane, OPERATORS):
+        await eventually(is_ready(client, space), "the control plane is Ready", seconds=180)
+        before = await client.get(SECRET, Key(space, "keystone-db-credentials"))
+    patch = {"spec": {"services": {"keystone": {"replicas": 2}}}}
+    await client.patch(controlplane.KIND, Key(space, "lab"), patch)
+    async with serving(plane, OPERATORS):
+        await eventually(is_ready(client, space), "the control plane is Ready again", seconds=180)
+        after = await client.get(SECRET, Key(space, "keystone-db-credentials"))
+        assert after["data"] == before["data"]
+        found = await client.get(keystone.KIND, Key(space, "keystone"))
+        assert found["spec"]["replicas"] == 2
+
+
+async def test_the_message_names_what_is_missing(
+    plane: ControlPlaneHarness, client: Client, space: str
+) -> None:
+    broken = a_control_plane(space, infrastructure={"memcached": {"memory": "64Mi"}})
+    await client.create(controlplane.KIND, broken)
+    async with serving(plane, ["c5c3"]):
+
+        async def named() -> bool:
+            told = await status(client, space)
+            ready = [c for c in told.get("conditions", []) if c["type"] == "Ready"]
+            return (
+                bool(ready) and "Keystone 'keystone' has not reported yet" in ready[0]["message"]
+            )
+
+        await eventually(named, "nobody brings up Keystone", seconds=180)
+        assert await read(client, mariadb.MARIADB, Key(space, "mariadb"))
+        assert await read(client, rabbitmq.CLUSTER, Key(space, "rabbitmq"))
