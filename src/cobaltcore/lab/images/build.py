@@ -1,0 +1,198 @@
+"""Builds what is out of date, several images at once, parents before those that stand on them."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cobaltcore.lab import errors, phases
+from cobaltcore.lab.images import (
+    buildah,
+    catalogue,
+    finish,
+    inputs,
+    recipe,
+    release,
+    signing,
+    sources,
+    store,
+    workshop,
+)
+
+PHASE = "images"
+MOST_JOBS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What to build and how."""
+
+    release: str
+    names: Sequence[str] = ()
+    base: str = ""
+    jobs: int = 0
+    is_refresh: bool = False
+    is_forced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a run did: seconds by image that was built, and the images that were up to date."""
+
+    built: Mapping[str, float]
+    reused: Sequence[str]
+    records: Mapping[str, store.Record]
+
+
+@dataclass(slots=True)
+class Run:
+    """One build of a set of images."""
+
+    wishes: Wishes
+    context: finish.Context
+    recipes: Mapping[str, recipe.Recipe]
+    given: Mapping[str, inputs.Inputs]
+    done: dict[str, store.Record] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def stale(self) -> list[str]:
+        """What has to be built, as far as that can be known before building anything."""
+        known = self.context.kept.records(self.context.pinned.name)
+        self.done = {}
+        for name in self.recipes:
+            if name in known and not self.wishes.is_forced and self._is_current(known[name]):
+                self.done[name] = known[name]
+        return [name for name in self.recipes if name not in self.done]
+
+    def build(self, shop: workshop.Workshop, phase: phases.Phase) -> None:
+        """Build everything that is not done."""
+        total = len(self.recipes) - len(self.done)
+        running: dict[Future[store.Record], str] = {}
+        with ThreadPoolExecutor(self._jobs()) as pool:
+            try:
+                while len(self.done) < len(self.recipes):
+                    self._start(pool, shop, running)
+                    phase.detail(_progress(len(self.seconds), total, running.values()))
+                    ended, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in ended:
+                        name = running.pop(future)
+                        self.done[name] = future.result()
+                        self._release_space(shop, name)
+            except BaseException:
+                # Ends every process of the build, so that the pool's threads come back.
+                shop.place.stop()
+                raise
+        phase.detail(f"{total} built")
+
+    def _start(
+        self,
+        pool: ThreadPoolExecutor,
+        shop: workshop.Workshop,
+        running: dict[Future[store.Record], str],
+    ) -> None:
+        free = self._jobs() - len(running)
+        for name in self._ready(set(running.values()))[:free]:
+            running[pool.submit(self._make, shop, name)] = name
+
+    def _ready(self, running: set[str]) -> list[str]:
+        """What can be built now, that first on which most others wait."""
+        found = [
+            name
+            for name, made in self.recipes.items()
+            if name not in self.done
+            and name not in running
+            and all(parent in self.done for parent in made.parents)
+        ]
+        return sorted(found, key=lambda name: -self._waiting_for(name))
+
+    def _waiting_for(self, name: str) -> int:
+        users = [other for other, made in self.recipes.items() if name in made.parents]
+        return len(users) + sum(self._waiting_for(user) for user in users)
+
+    def _make(self, shop: workshop.Workshop, name: str) -> store.Record:
+        began = time.monotonic()
+        made, given = self.recipes[name], self.given[name]
+        parents = {parent: self.done[parent] for parent in made.parents}
+        known = self.context.kept.records(self.context.pinned.name).get(name)
+        if known and not self.wishes.is_forced and self._is_current(known):
+            return known
+        digest = shop.make(made, given, parents)
+        if not self.context.archive:
+            self.context.archive = shop.archive_state()
+        record = finish.record(made, given, digest, parents=parents, context=self.context)
+        self.seconds[name] = round(time.monotonic() - began, 1)
+        return record
+
+    def _is_current(self, record: store.Record) -> bool:
+        """Whether an image is what its inputs and its parents would give again."""
+        parents = self.recipes[record.name].parents
+        are_same = all(
+            parent in self.done and self.done[parent].digest == record.parents.get(parent)
+            for parent in parents
+        )
+        is_as_new = not self.wishes.is_refresh or record.archive == self.context.archive
+        return are_same and is_as_new and record.inputs == self.given[record.name].key
+
+    def _release_space(self, shop: workshop.Workshop, name: str) -> None:
+        for used in (name, *self.recipes[name].parents):
+            users = [other for other, made in self.recipes.items() if used in made.parents]
+            if all(user in self.done for user in users):
+                shop.release_space(used)
+
+    def _jobs(self) -> int:
+        return self.wishes.jobs or min(os.cpu_count() or 1, MOST_JOBS)
+
+
+def build(tree: sources.Sources, directory: Path, wishes: Wishes, shown: phases.Phases) -> Result:
+    """Bring images up to date; do nothing, and need nothing, when they are."""
+    pinned = release.read(tree, wishes.release)
+    recipes = recipe.read_all(tree)
+    recipes = recipe.with_parents(recipes, wishes.names or recipes)
+    given = {
+        name: inputs.gather(tree, pinned, made, base=wishes.base) for name, made in recipes.items()
+    }
+    kept = store.Store(directory)
+    keys = signing.Keys(directory / "keys")
+    with kept.locked():
+        context = finish.Context(tree=tree, pinned=pinned, kept=kept, keys=keys)
+        run = Run(wishes, context, recipes, given)
+        with shown.phase(PHASE) as phase:
+            if wishes.is_refresh or run.stale():
+                _build(run, phase)
+            else:
+                phase.detail(f"all {len(recipes)} are up to date")
+        catalogue.write_index(tree, kept)
+    reused = [name for name in recipes if name not in run.seconds]
+    return Result(built=run.seconds, reused=reused, records=run.done)
+
+
+def _build(run: Run, phase: phases.Phase) -> None:
+    _expect_programs()
+    wishes, context = run.wishes, run.context
+    phase.detail("preparing")
+    with workshop.opened(context.kept, base=wishes.base) as shop:
+        base = context.kept.records(context.pinned.name).get(recipe.ROOT_FILE_SYSTEM)
+        if base is not None and (wishes.is_refresh or recipe.ROOT_FILE_SYSTEM not in run.stale()):
+            phase.detail("fetching package lists")
+            shop.refresh_lists(base)
+            context.archive = shop.archive_state()
+        run.stale()
+        run.build(shop, phase)
+    context.kept.collect_garbage()
+
+
+def _progress(done: int, total: int, running: Iterable[str]) -> str:
+    return f"{done}/{total}, building {', '.join(sorted(running))}"
+
+
+def _expect_programs() -> None:
+    if os.geteuid():
+        raise errors.LabError("images are built as root", hint="run the command with sudo")
+    if missing := [name for name in buildah.PROGRAMS if not shutil.which(name)]:
+        raise errors.LabError(
+            f"{', '.join(missing)} cannot be found",
+            hint=f"apt-get install {' '.join(buildah.PACKAGES)}",
+        )

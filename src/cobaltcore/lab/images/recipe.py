@@ -1,0 +1,86 @@
+"""How images are made: the folders under `images/`, and which image stands on which."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+from cobaltcore.lab import errors
+from cobaltcore.lab.images import sources
+
+REGISTRY = "ghcr.io/c5c3"
+ROOT_FILE_SYSTEM = "debian"
+CONTAINERFILE = "Containerfile"
+CHECK = "check"
+
+_USES_IMAGE = re.compile(rf"^ARG \w+={re.escape(REGISTRY)}/([a-z0-9-]+)", re.MULTILINE)
+_MOUNTS_CONTEXT = re.compile(r"--mount=type=bind,from=([a-z-]+)")
+_VERSION_OF = re.compile(r'^LABEL io\.c5c3\.version-of="?([a-z0-9.+-]+)"?$', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """One image: its folder and what its Containerfile refers to."""
+
+    name: str
+    directory: Path
+    parents: tuple[str, ...] = ()
+    contexts: frozenset[str] = frozenset()
+    version_package: str = ""
+
+    @property
+    def is_root_file_system(self) -> bool:
+        """Whether it is made of Debian's packages directly, not from a Containerfile."""
+        return self.name == ROOT_FILE_SYSTEM
+
+    @property
+    def repository(self) -> str:
+        """The image's name in a registry, without a tag."""
+        return f"{REGISTRY}/{self.name}"
+
+
+def read_all(tree: sources.Sources) -> dict[str, Recipe]:
+    """All recipes, parents before those that stand on them."""
+    folders = sorted(path.parent for path in tree.images.glob(f"*/{CHECK}"))
+    found = {folder.name: read(folder) for folder in folders}
+    for recipe in found.values():
+        if unknown := [parent for parent in recipe.parents if parent not in found]:
+            raise errors.LabError(
+                f"{recipe.directory / CONTAINERFILE} stands on {', '.join(unknown)}, "
+                f"and there is no such folder with a {CHECK} in {tree.images}"
+            )
+    order = TopologicalSorter({name: recipe.parents for name, recipe in found.items()})
+    return {name: found[name] for name in order.static_order()}
+
+
+def read(directory: Path) -> Recipe:
+    """One recipe."""
+    name = directory.name
+    if name == ROOT_FILE_SYSTEM:
+        return Recipe(name=name, directory=directory, version_package="base-files")
+    text = (directory / CONTAINERFILE).read_text()
+    version_of = _VERSION_OF.search(text)
+    return Recipe(
+        name=name,
+        directory=directory,
+        parents=tuple(dict.fromkeys(_USES_IMAGE.findall(text))),
+        contexts=frozenset(_MOUNTS_CONTEXT.findall(text)),
+        version_package=version_of[1] if version_of else "",
+    )
+
+
+def with_parents(recipes: Mapping[str, Recipe], names: Iterable[str]) -> dict[str, Recipe]:
+    """The named recipes and all they stand on, in order."""
+    wanted: set[str] = set()
+    pending = list(names)
+    while pending:
+        name = pending.pop()
+        if name not in recipes:
+            raise errors.LabError(
+                f"there is no image {name}", hint=f"choose from: {', '.join(sorted(recipes))}"
+            )
+        if name not in wanted:
+            wanted.add(name)
+            pending.extend(recipes[name].parents)
+    return {name: recipe for name, recipe in recipes.items() if name in wanted}

@@ -1,0 +1,54 @@
+"""The root file system that every image stands on, made of Debian's packages by mmdebstrap."""
+
+import shutil
+from pathlib import Path
+from typing import IO
+
+from cobaltcore.lab.images import aptsettings, hostsettings, scratch
+
+OPTIONS = "options"
+_APT_CONF = "etc/apt/apt.conf.d/00host"
+
+
+def build(
+    options: Path, target: Path, place: scratch.Scratch, *, authority: Path | None, log: IO[bytes]
+) -> int:
+    """Write the root file system as a tar file; return mmdebstrap's exit code.
+
+    The machine's package settings are in it while it is made and gone at the end. The package
+    lists stay behind in the place, for the images that come next.
+    """
+    settings = place.place / "bootstrap"
+    # apt runs outside of the new root first and inside of it later, where files lie elsewhere.
+    for name, seen_at in (("outside", settings / "outside"), ("inside", hostsettings.SEEN_AT)):
+        copy = place.outside(settings / name)
+        copy.mkdir(parents=True)
+        hostsettings.write_apt(copy, seen_at, {}, authority)
+    command: list[str | Path] = [
+        *("mmdebstrap", "--mode=root", "--format=tar", "--quiet", "--skip=output/dev"),
+        *options.read_text().splitlines(),
+        *_hooks(settings, lists=place.place / "host" / "lists"),
+        *(aptsettings.SUITE, target, settings / "outside" / "sources.list.d" / "host.sources"),
+    ]
+    try:
+        return place.run(command, log)
+    finally:
+        shutil.rmtree(place.outside(settings))
+
+
+def _hooks(settings: Path, *, lists: Path) -> list[str]:
+    inside = f'"$1{hostsettings.SEEN_AT}"'
+    fetched = 'find "$1/var/lib/apt/lists" -maxdepth 1 -type f ! -name lock'
+    return [
+        f'--setup-hook=cp {settings}/outside/apt.conf "$1/{_APT_CONF}"',
+        f'--setup-hook=cp -r {settings}/outside/auth.conf.d "$1/etc/apt/"',
+        f"--essential-hook=cp -r {settings}/inside {inside}",
+        f'--essential-hook=cp {settings}/inside/apt.conf "$1/{_APT_CONF}"',
+        f"--customize-hook={fetched} -exec cp -p -t {lists} {{}} +",
+        f'--customize-hook=rm -rf {inside} "$1/{_APT_CONF}" "$1"/etc/apt/auth.conf.d/*',
+        '--customize-hook=rm -rf "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*',
+        *(
+            f'--customize-hook=: > "$1/etc/{name}"'
+            for name in ("resolv.conf", "hostname", "hosts")
+        ),
+    ]
