@@ -1,9 +1,10 @@
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from cobaltcore.runtime.client import Client
 from tests.support.control_plane import ControlPlaneHarness
+from tests.support.mariadb import MariaDBHarness
 from tests.support.operating import transport
 
 
@@ -13,3 +14,18 @@ async def client(control_plane: ControlPlaneHarness) -> AsyncIterator[Client]:
     client = Client(transport(control_plane, "test-observer"))
     yield client
     await client.close()
+
+
+@pytest.fixture
+async def played_client(played_control_plane: ControlPlaneHarness) -> AsyncIterator[Client]:
+    """The same of the cluster with nodes."""
+    client = Client(transport(played_control_plane, "test-observer"))
+    yield client
+    await client.close()
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariaDBHarness]:
+    """A real server on loopback; its databases are told apart by name."""
+    with MariaDBHarness() as server:
+        yield server

@@ -55,11 +55,19 @@ class Galera(Struct):
     enabled: bool
 
 
+class ClaimRetention(Struct):
+    """What becomes of volumes when the server is deleted; they are kept by default."""
+
+    when_deleted: Literal["Retain", "Delete"] | None = None
+    when_scaled: Literal["Retain", "Delete"] | None = None
+
+
 class Storage(Struct):
     """The volume of each replica."""
 
     size: Quantity
     storage_class_name: str | None = None
+    pvc_retention_policy: ClaimRetention | None = None
 
 
 class Metrics(Struct):
@@ -144,6 +152,7 @@ class GrantSpec(Struct):
     database: str = "*"
     table: str = "*"
     privileges: list[str]
+    grant_option: bool = False
     cleanup_policy: CleanupPolicy | None = None
     requeue_interval: str | None = None
     retry_interval: str | None = None

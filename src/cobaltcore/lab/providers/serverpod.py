@@ -1,0 +1,198 @@
+"""One server as a StatefulSet with a volume, and the Services in front of it. Pure.
+
+What the pods of OpenStack services have holds for servers, too: an unprivileged user, no token,
+a root file system that cannot be written.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from cobaltcore.api.base import Quantity
+from cobaltcore.api.blocks import Image
+from cobaltcore.api.foreign.kubernetes import SERVICE, STATEFUL_SET
+from cobaltcore.engine.desired import names, pods
+from cobaltcore.runtime.meta import Desired, Key, Object
+
+DELETE_DATA = "c5c3.io/delete-data"
+CONFIGURATION = "/etc/cobaltcore"
+SECRETS = "/etc/cobaltcore-secrets"
+KEEP, REMOVE = "Retain", "Delete"
+
+Ports = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """Where the data of a server is, and what becomes of it when the server is deleted."""
+
+    claim: str
+    path: str
+    size: Quantity
+    storage_class: str | None = None
+    keep: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A program that serves ports, with its settings, its secrets and its data."""
+
+    name: str
+    key: Key
+    image: str
+    command: Sequence[str]
+    ports: Ports
+    configuration: str
+    secret: str
+    probes: Mapping[str, Any]
+    resources: Mapping[str, Any]
+    volume: Volume | None = None
+    digest: str = ""
+    """Changes when the secrets do: then the pod is replaced."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def selector(self) -> dict[str, str]:
+        """The labels of its pods that never change."""
+        return selector(self.name, self.key)
+
+
+def selector(name: str, key: Key) -> dict[str, str]:
+    """The labels of a server's pods that never change, as the real operators set them."""
+    return {"app.kubernetes.io/name": name, "app.kubernetes.io/instance": key.name}
+
+
+def stateful_set(server: Server, service: str, *, live: Object | None) -> Desired:
+    """One pod with one volume; of a live one the claim stays, because it cannot be changed."""
+    volume = server.volume
+    spec: dict[str, Any] = {
+        "serviceName": service,
+        "replicas": 1,
+        "revisionHistoryLimit": 3,
+        "selector": {"matchLabels": server.selector},
+        "template": _template(server),
+    }
+    if volume is not None:
+        volume = _as_claimed(volume, live)
+        policy = KEEP if volume.keep else REMOVE
+        spec["persistentVolumeClaimRetentionPolicy"] = {
+            "whenDeleted": policy,
+            "whenScaled": KEEP,
+        }
+        spec["volumeClaimTemplates"] = [_claim(volume, server.selector)]
+    return Desired(STATEFUL_SET, {"metadata": _meta(server, server.key), "spec": spec})
+
+
+def service(
+    server: Server,
+    name: str,
+    *,
+    ports: Ports,
+    headless: bool = False,
+    before_ready: bool = False,
+) -> Desired:
+    """An address for the server; a headless one gives its pod a name."""
+    spec: dict[str, Any] = {
+        "selector": server.selector,
+        "ports": [
+            {"name": each, "port": port, "targetPort": port, "protocol": "TCP"}
+            for each, port in ports.items()
+        ],
+    }
+    if headless:
+        spec["clusterIP"] = "None"
+    if before_ready:
+        spec["publishNotReadyAddresses"] = True
+    return Desired(
+        SERVICE, {"metadata": _meta(server, Key(server.key.namespace, name)), "spec": spec}
+    )
+
+
+def says_delete(obj: Object) -> bool:
+    """Whether an object's annotation says that its data goes with it."""
+    return (obj["metadata"].get("annotations") or {}).get(DELETE_DATA) == "true"
+
+
+def cluster_ip(service: Object | None) -> str:
+    """The address of a Service; empty if it has none yet."""
+    address = ((service or {}).get("spec") or {}).get("clusterIP") or ""
+    return "" if address == "None" else str(address)
+
+
+def image(reference: str) -> Image:
+    """An image reference in its parts."""
+    repository, at, digest = reference.partition("@")
+    if at:
+        return Image(repository=repository, digest=digest)
+    repository, colon, tag = reference.rpartition(":")
+    if not colon or "/" in tag:
+        return Image(repository=reference, tag="latest")
+    return Image(repository=repository, tag=tag)
+
+
+def startup_probes(command: Sequence[str], *, port: str) -> dict[str, Any]:
+    """Ask the server itself, often while it starts; a port that stays closed ends the pod."""
+    asks = {"exec": {"command": list(command)}, "timeoutSeconds": 10}
+    return {
+        "startupProbe": {**asks, "periodSeconds": 1, "failureThreshold": 300},
+        "readinessProbe": {**asks, "periodSeconds": 10, "failureThreshold": 3},
+        "livenessProbe": {
+            "tcpSocket": {"port": port},
+            "periodSeconds": 30,
+            "failureThreshold": 4,
+        },
+    }
+
+
+def _template(server: Server) -> Object:
+    container = pods.Container(
+        name=server.name,
+        image=image(server.image),
+        command=server.command,
+        mounts=[
+            pods.Mount("configuration", CONFIGURATION, config_map=server.configuration),
+            pods.Mount("secrets", SECRETS, secret=server.secret),
+        ],
+        probes={**server.probes, "imagePullPolicy": "IfNotPresent"},
+        resources=server.resources,
+    )
+    template = pods.template(
+        [container],
+        labels=server.selector,
+        annotations={names.SECRET_DIGEST: server.digest},
+        settings={"terminationGracePeriodSeconds": 60, **server.settings},
+    )
+    body = template["spec"]["containers"][0]
+    body["ports"] = [
+        {"name": each, "containerPort": port, "protocol": "TCP"}
+        for each, port in server.ports.items()
+    ]
+    if server.volume is not None:
+        body["volumeMounts"].append({"name": server.volume.claim, "mountPath": server.volume.path})
+    return template
+
+
+def _as_claimed(volume: Volume, live: Object | None) -> Volume:
+    templates = ((live or {}).get("spec") or {}).get("volumeClaimTemplates") or ()
+    for claim in templates:
+        known = claim["spec"]
+        return replace(
+            volume,
+            size=known["resources"]["requests"]["storage"],
+            storage_class=known.get("storageClassName"),
+        )
+    return volume
+
+
+def _claim(volume: Volume, labels: Mapping[str, str]) -> Object:
+    spec: dict[str, Any] = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": volume.size}},
+    }
+    if volume.storage_class:
+        spec["storageClassName"] = volume.storage_class
+    return {"metadata": {"name": volume.claim, "labels": dict(labels)}, "spec": spec}
+
+
+def _meta(server: Server, key: Key) -> dict[str, Any]:
+    return {"name": key.name, "namespace": key.namespace, "labels": server.selector}
