@@ -16,7 +16,7 @@ from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.controller import Controller
 from cobaltcore.runtime.manager import Manager
-from cobaltcore.runtime.meta import Key, Kind, Object
+from cobaltcore.runtime.meta import Key, Kind, Object, key_of
 from cobaltcore.runtime.transport import Transport
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import Crash, CrashPoint, FaultTransport
@@ -81,8 +81,20 @@ async def _survive(manager: Manager) -> None:
 
 
 async def install(client: Client, *providers: Provider) -> None:
+    """Install the kinds of providers, with no object of theirs."""
     for each in providers:
         assert await provider.install(client, each)
+        await clear(client, *{(kind.group, kind.plural): kind for kind in each.kinds}.values())
+
+
+async def clear(client: Client, *kinds: Kind) -> None:
+    """Remove what earlier tests left behind, finalizers or not."""
+    for kind in kinds:
+        async for objects, _ in client.list_pages(kind):
+            for each in objects:
+                if each["metadata"].get("finalizers"):
+                    await client.patch(kind, key_of(each), {"metadata": {"finalizers": []}})
+                await client.delete(kind, key_of(each))
 
 
 async def lives_through(

@@ -37,10 +37,23 @@ class ExternalSecretData(Struct):
     remote_ref: RemoteRef
 
 
-class ExternalSecretDataFrom(Struct):
-    """All properties of one value in the store."""
+class FindName(Struct):
+    """A regular expression for keys of the store."""
 
-    extract: RemoteRef
+    regexp: str
+
+
+class Find(Struct):
+    """Which values of the store are meant."""
+
+    name: FindName
+
+
+class ExternalSecretDataFrom(Struct):
+    """All properties of one value in the store, or all values that are found; one is set."""
+
+    extract: RemoteRef | None = None
+    find: Find | None = None
 
 
 class TemplateMetadata(Struct):
@@ -55,6 +68,7 @@ class Template(Struct):
 
     type: str | None = None
     engine_version: Literal["v2"] = "v2"
+    merge_policy: Literal["Replace", "Merge"] = "Replace"
     metadata: TemplateMetadata | None = None
     data: dict[str, str] = {}
 
@@ -73,6 +87,7 @@ class ExternalSecretSpec(Struct):
 
     secret_store_ref: StoreRef
     refresh_interval: str | None = None
+    refresh_policy: Literal["CreatedOnce", "Periodic", "OnChange"] | None = None
     target: ExternalSecretTarget | None = None
     data: list[ExternalSecretData] = []
     data_from: list[ExternalSecretDataFrom] = []
@@ -83,6 +98,18 @@ class SyncStatus(Conditions):
 
     refresh_time: str | None = None
     synced_resource_version: str = ""
+
+
+class SecretBinding(Struct):
+    """The Secret that holds the values."""
+
+    name: str
+
+
+class ExternalSecretStatus(SyncStatus):
+    """How far an ExternalSecret is."""
+
+    binding: SecretBinding | None = None
 
 
 class PushRemoteRef(Struct):
@@ -126,6 +153,12 @@ class PushSecretSpec(Struct):
     refresh_interval: str | None = None
     deletion_policy: Literal["Delete", "None"] = "None"
     update_policy: Literal["Replace", "IfNotExists"] = "Replace"
+
+
+class PushSecretStatus(SyncStatus):
+    """How far a PushSecret is, and what it wrote: by store, then by key and property."""
+
+    synced_push_secrets: dict[str, dict[str, PushSecretData]] = {}
 
 
 class SecretKeyRef(Struct):
@@ -218,6 +251,7 @@ class StoreCondition(Struct):
     """Namespaces that may use a cluster-scoped store."""
 
     namespaces: list[str] = []
+    namespace_regexes: list[str] = []
 
 
 class SecretStoreSpec(Struct):

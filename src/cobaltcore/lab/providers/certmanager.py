@@ -43,7 +43,7 @@ MANAGED = {"controller.cert-manager.io/fao": "true"}
 UP_TO_DATE = "Certificate is up to date and has not expired"
 ISSUED = "The certificate has been successfully issued"
 # A machine that slept does not notice that a timer should have rung.
-LOOK_AT_LEAST_EVERY = timedelta(hours=1)
+LOOK_AT_LEAST_EVERY = timedelta(hours=12)
 
 
 class Issuance:

@@ -1,0 +1,304 @@
+"""Secret → PushSecret → store → ExternalSecret → Secret."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from cobaltcore.api.foreign.eso import (
+    CLUSTER_SECRET_STORE,
+    EXTERNAL_SECRET,
+    PUSH_SECRET,
+    SECRET_STORE,
+)
+from cobaltcore.api.foreign.kubernetes import NAMESPACE, SECRET
+from cobaltcore.lab.providers.eso import PROVIDER
+from cobaltcore.lab.providers.eso_kubernetes import secret_name
+from cobaltcore.runtime import errors
+from cobaltcore.runtime.client import Client
+from cobaltcore.runtime.meta import Key, Kind
+from tests.integration.providers import eso_objects as objects
+from tests.support.control_plane import ControlPlaneHarness
+from tests.support.fake_clock import FakeClock
+from tests.support.operating import eventually, read, transport
+from tests.support.providing import (
+    Providing,
+    condition,
+    content,
+    install,
+    message,
+    providing,
+    validate,
+)
+
+AGENT = "lab-eso"
+
+
+@pytest.fixture
+def remote(control_plane: ControlPlaneHarness) -> str:
+    return control_plane.create_namespace("remote")
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(datetime.now(UTC))
+
+
+@pytest.fixture
+async def running(
+    control_plane: ControlPlaneHarness, client: Client, clock: FakeClock
+) -> AsyncIterator[Providing]:
+    await install(client, PROVIDER)
+    wire = transport(control_plane, AGENT)
+    async with providing(wire, PROVIDER, clock=clock) as running:
+        yield running
+
+
+async def holds(client: Client, key: Key, wanted: dict[str, str] | None, clock: FakeClock) -> None:
+    async def check() -> bool:
+        # A pass that met a conflict comes back when the clock moves.
+        await clock.advance(0.1)
+        return await content(client, key) == wanted
+
+    await eventually(check, f"Secret {key} holds {sorted(wanted or {})}")
+
+
+async def says(
+    client: Client, kind: Kind, key: Key, wanted: tuple[str, str], clock: FakeClock
+) -> None:
+    async def check() -> bool:
+        await clock.advance(0.1)
+        return await condition(client, kind, key) == wanted
+
+    await eventually(check, f"{kind.kind} {key} says {wanted}")
+    validate(kind, await client.get(kind, key))
+
+
+async def a_round_trip(client: Client, namespace: str, remote: str, clock: FakeClock) -> None:
+    await objects.create_secret(client, namespace, "source", clouds_yaml="one")
+    await client.create(SECRET_STORE, objects.a_store(namespace, remote))
+    await client.create(PUSH_SECRET, objects.a_push(namespace))
+    await client.create(EXTERNAL_SECRET, objects.an_external(namespace))
+    await holds(client, Key(namespace, "target"), {"clouds.yaml": "one"}, clock)
+
+
+async def test_round_trip_reports_with_the_real_reasons(
+    running: Providing, client: Client, namespace: str, remote: str, clock: FakeClock
+) -> None:
+    await a_round_trip(client, namespace, remote, clock)
+
+    await says(client, SECRET_STORE, Key(namespace, "store"), ("True", "Valid"), clock)
+    await says(client, PUSH_SECRET, Key(namespace, "push"), ("True", "Synced"), clock)
+    await says(client, EXTERNAL_SECRET, Key(namespace, "pull"), ("True", "SecretSynced"), clock)
+    target = await client.get(SECRET, Key(namespace, "target"))
+    external = await client.get(EXTERNAL_SECRET, Key(namespace, "pull"))
+    (reference,) = target["metadata"]["ownerReferences"]
+    assert (reference["kind"], reference["uid"]) == ("ExternalSecret", external["metadata"]["uid"])
+    assert external["status"]["binding"] == {"name": "target"}
+    stored = await content(client, Key(remote, secret_name(objects.PATH)))
+    assert stored == {"clouds.yaml": "one"}
+    push = await client.get(PUSH_SECRET, Key(namespace, "push"))
+    assert list(push["status"]["syncedPushSecrets"]) == ["SecretStore/store"]
+
+
+async def test_target_follows_at_the_refresh_interval(
+    running: Providing, client: Client, namespace: str, remote: str, clock: FakeClock
+) -> None:
+    await a_round_trip(client, namespace, remote, clock)
+    await objects.change_secret(client, namespace, "source", clouds_yaml="two")
+    stored = Key(remote, secret_name(objects.PATH))
+    await holds(client, stored, {"clouds.yaml": "two"}, clock)
+    assert await content(client, Key(namespace, "target")) == {"clouds.yaml": "one"}
+
+    await clock.advance(3600)
+
+    await holds(client, Key(namespace, "target"), {"clouds.yaml": "two"}, clock)
+
+
+async def test_target_follows_at_once_when_forced(
+    running: Providing, client: Client, namespace: str, remote: str, clock: FakeClock
+) -> None:
+    await a_round_trip(client, namespace, remote, clock)
+    await objects.change_secret(client, namespace, "source", clouds_yaml="two")
+    await holds(client, Key(remote, secret_name(objects.PATH)), {"clouds.yaml": "two"}, clock)
+
+    patch = {"metadata": {"annotations": {"force-sync": "1"}}}
+    await client.patch(EXTERNAL_SECRET, Key(namespace, "pull"), patch)
+
+    await holds(client, Key(namespace, "target"), {"clouds.yaml": "two"}, clock)
+
+
+async def test_removed_store_is_told_and_nothing_is_deleted(
+    running: Providing, client: Client, namespace: str, remote: str, clock: FakeClock
+) -> None:
+    await a_round_trip(client, namespace, remote, clock)
+    await client.delete(SECRET_STORE, Key(namespace, "store"))
+
+    key = Key(namespace, "pull")
+    await says(client, EXTERNAL_SECRET, key, ("False", "SecretSyncedError"), clock)
+    await says(client, PUSH_SECRET, Key(namespace, "push"), ("False", "Errored"), clock)
+    text = await message(client, EXTERNAL_SECRET, key)
+    assert text == "could not get SecretStore 'store': it does not exist"
+    assert await content(client, Key(namespace, "target")) == {"clouds.yaml": "one"}
+    stored = await content(client, Key(remote, secret_name(objects.PATH)))
+    assert stored == {"clouds.yaml": "one"}
+    await client.create(SECRET_STORE, objects.a_store(namespace, remote))
+    await says(client, EXTERNAL_SECRET, key, ("True", "SecretSynced"), clock)
+    await says(client, PUSH_SECRET, Key(namespace, "push"), ("True", "Synced"), clock)
+
+
+async def test_changed_or_removed_target_is_put_right(
+    running: Providing, client: Client, namespace: str, remote: str, clock: FakeClock
+) -> None:
+    await a_round_trip(client, namespace, remote, clock)
+    target = Key(namespace, "target")
+    await objects.change_secret(client, namespace, "target", clouds_yaml="wrong", more="yes")
+    await holds(client, target, {"clouds.yaml": "one"}, clock)
+    await client.delete(SECRET, target)
+    await holds(client, target, {"clouds.yaml": "one"}, clock)
+
+
+async def test_object_waits_for_its_value_and_its_namespace(
+    running: Providing, client: Client, namespace: str, clock: FakeClock
+) -> None:
+    remote = f"later-{namespace}"
+    await client.create(SECRET_STORE, objects.a_store(namespace, remote))
+    await client.create(EXTERNAL_SECRET, objects.an_external(namespace))
+    key = Key(namespace, "pull")
+    await says(client, EXTERNAL_SECRET, key, ("False", "SecretSyncedError"), clock)
+    assert f"namespace '{remote}' does not exist" in await message(client, EXTERNAL_SECRET, key)
+    await says(client, SECRET_STORE, Key(namespace, "store"), ("False", "ValidationFailed"), clock)
+
+    await client.create(NAMESPACE, {"metadata": {"name": remote}})
+    await says(client, SECRET_STORE, Key(namespace, "store"), ("True", "Valid"), clock)
+    await objects.create_secret(client, namespace, "source", clouds_yaml="one")
+    await client.create(PUSH_SECRET, objects.a_push(namespace))
+
+    await says(client, EXTERNAL_SECRET, key, ("True", "SecretSynced"), clock)
+
+
+SEEDS = """
+apiVersion: external-secrets.io/v1alpha1
+kind: PushSecret
+metadata: {name: k-orc-app-credential, namespace: openstack}
+spec:
+  secretStoreRefs:
+    - name: openbao-cluster-store
+      kind: ClusterSecretStore
+  selector:
+    secret:
+      name: k-orc-app-credential
+  data:
+    - match:
+        secretKey: clouds.yaml
+        remoteRef:
+          remoteKey: kv-v2/data/openstack/k-orc/app-credential
+          property: clouds.yaml
+---
+apiVersion: external-secrets.io/v1beta1
+kind: ExternalSecret
+metadata: {name: k-orc-clouds-yaml, namespace: orc-system}
+spec:
+  refreshInterval: 1h
+  secretStoreRef:
+    name: openbao-cluster-store
+    kind: ClusterSecretStore
+  target:
+    name: k-orc-clouds-yaml
+    creationPolicy: Owner
+  data:
+    - secretKey: clouds.yaml
+      remoteRef:
+        key: kv-v2/data/openstack/k-orc/app-credential
+        property: clouds.yaml
+"""
+
+
+async def test_objects_of_the_seeds_work_in_the_lab(
+    control_plane: ControlPlaneHarness,
+    running: Providing,
+    client: Client,
+    remote: str,
+    clock: FakeClock,
+) -> None:
+    for name in ("openstack", "orc-system"):
+        await _create_anyway(client, NAMESPACE, {"metadata": {"name": name}})
+    secret = {
+        "metadata": {"name": "k-orc-app-credential", "namespace": "openstack"},
+        "stringData": {"clouds.yaml": "clouds: {}"},
+    }
+    await _create_anyway(client, SECRET, secret)
+    store = objects.a_cluster_store("openbao-cluster-store", remote)
+    await client.create(CLUSTER_SECRET_STORE, store)
+
+    control_plane.kubectl("apply", "-f", "-", input=SEEDS)
+
+    target = Key("orc-system", "k-orc-clouds-yaml")
+    await holds(client, target, {"clouds.yaml": "clouds: {}"}, clock)
+    old_form = Kind("external-secrets.io", "v1beta1", "ExternalSecret", "externalsecrets")
+    await says(client, EXTERNAL_SECRET, target, ("True", "SecretSynced"), clock)
+    assert await condition(client, old_form, target) == ("True", "SecretSynced")
+    await client.delete(SECRET, target)
+
+
+async def _create_anyway(client: Client, kind: Kind, obj: dict[str, Any]) -> None:
+    try:
+        await client.create(kind, obj)
+    except errors.AlreadyExists:
+        meta = obj["metadata"]
+        assert await read(client, kind, Key(meta.get("namespace", ""), meta["name"]))
+
+
+async def test_converged_objects_make_no_request(
+    control_plane: ControlPlaneHarness,
+    running: Providing,
+    client: Client,
+    namespace: str,
+    remote: str,
+    clock: FakeClock,
+) -> None:
+    await a_round_trip(client, namespace, remote, clock)
+    await says(client, EXTERNAL_SECRET, Key(namespace, "pull"), ("True", "SecretSynced"), clock)
+
+    async def rests() -> bool:
+        await clock.advance(0.5)
+        return await running.rests()
+
+    await eventually(rests, "the provider rests")
+    mark = control_plane.mark()
+    for controller in running.controllers:
+        for name in ("store", "push", "pull"):
+            controller.queue.add(Key(namespace, name))
+    await eventually(rests, "the passes are done")
+    assert control_plane.audit(since=mark, agent=AGENT) == []
+
+
+async def test_values_reach_neither_status_nor_events(
+    control_plane: ControlPlaneHarness,
+    running: Providing,
+    client: Client,
+    namespace: str,
+    remote: str,
+    clock: FakeClock,
+) -> None:
+    await objects.create_secret(client, namespace, "source", clouds_yaml="very-private-value")
+    await client.create(SECRET_STORE, objects.a_store(namespace, remote))
+    await client.create(PUSH_SECRET, objects.a_push(namespace))
+    wanted = {"template": {"data": {"a": "{{ .nothing }}"}}, "name": "target"}
+    await client.create(EXTERNAL_SECRET, objects.an_external(namespace, target=wanted))
+    key = Key(namespace, "pull")
+    await says(client, PUSH_SECRET, Key(namespace, "push"), ("True", "Synced"), clock)
+
+    async def failed() -> bool:
+        await clock.advance(0.1)
+        return "no key 'nothing'" in await message(client, EXTERNAL_SECRET, key)
+
+    await eventually(failed, "the template fails")
+    shown = control_plane.kubectl(
+        "get", "externalsecrets,pushsecrets,events", "-n", namespace, "-o", "yaml"
+    )
+
+    assert "UpdateFailed" in shown
+    assert "very-private-value" not in shown
+    assert "dmVyeS1wcml2YXRlLXZhbHVl" not in shown
