@@ -13,6 +13,7 @@ from cobaltcore.lab import (
     kernel,
     kubebuild,
     layout,
+    limits,
     links,
     packages,
     phases,
@@ -80,6 +81,7 @@ def up(
 def _prepare_host(place: home.Home, wishes: Wishes, phase: phases.Phase) -> None:
     """Check everything, and install what may be installed, before anything is touched."""
     packages.load_modules()
+    limits.raise_to_need()
     places = [place.directory, kubebuild.cache_directory()]
     found = preflight.gather(places)
     if wishes.install_packages and found.missing_packages:

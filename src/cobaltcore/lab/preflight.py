@@ -7,10 +7,10 @@ import os
 import platform
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from cobaltcore.lab import cgroups, errors, packages
+from cobaltcore.lab import cgroups, errors, limits, packages
 
 DISK_BYTES = 4 * 10**9
 MEMORY_BYTES = 2 * 10**9
@@ -34,6 +34,7 @@ class Facts:
     free_bytes: Mapping[Path, int]
     memory_bytes: int
     missing_packages: Sequence[str] = ()
+    low_limits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ def gather(places: Sequence[Path]) -> Facts:
         free_bytes={place: shutil.disk_usage(_existing(place)).free for place in places},
         memory_bytes=_available_memory(),
         missing_packages=packages.missing(),
+        low_limits=limits.too_low(),
     )
 
 
@@ -87,6 +89,7 @@ def problems(facts: Facts) -> list[Problem]:
         _disk,
         _memory,
         _packages,
+        _limits,
     ]
     return [problem for check in checks for problem in check(facts)]
 
@@ -173,6 +176,17 @@ def _packages(facts: Facts) -> list[Problem]:
             f"programs are not installed: {names}",
             f"let cobalt install them with --yes, or run: apt-get install {names}",
         )
+    ]
+
+
+def _limits(facts: Facts) -> list[Problem]:
+    return [
+        Problem(
+            f"the limit {name.replace('/', '.')} is {value}, and several nodes need "
+            f"{limits.LEAST[name]}",
+            f"raise it with: sysctl -w {name.replace('/', '.')}={limits.LEAST[name]}",
+        )
+        for name, value in facts.low_limits.items()
     ]
 
 

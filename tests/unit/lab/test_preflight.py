@@ -35,6 +35,11 @@ def test_a_good_machine_has_no_problem() -> None:
         ({"free_bytes": {PLACE: 10**9}}, "has 1.0 GB free", "make room"),
         ({"memory_bytes": 10**9}, "1.0 GB of memory", "larger machine"),
         ({"missing_packages": ["runc"]}, "not installed: runc", "--yes"),
+        (
+            {"low_limits": {"fs/inotify/max_user_instances": 128}},
+            "fs.inotify.max_user_instances is 128",
+            "sysctl -w",
+        ),
     ],
 )
 def test_each_problem_comes_with_its_fix(changes: dict[str, Any], what: str, fix: str) -> None:

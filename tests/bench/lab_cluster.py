@@ -1,0 +1,103 @@
+"""The lab's cluster: how fast it starts and comes back, and how much memory it takes. Needs root."""
+
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.bench import progress
+from tests.bench.figures import Figure, Goal, Options
+from tests.support import workloads
+from tests.support.lab import Lab, eventually
+
+NODE = "hypervisor-2"
+START_GOAL_SECONDS = 12.0
+MEMORY_GOAL_MEBIBYTES = 800.0
+
+
+def figures(options: Options) -> Iterator[Figure]:
+    """Start labs from empty data and take their figures."""
+    if os.geteuid():
+        progress.tell("left out: a lab needs root")
+        return
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+        lab = Lab(Path(directory))
+        try:
+            # Whatever has to be built is built here; figures are for built artefacts.
+            lab.up("--nodes", "1")
+            lab.down("--purge")
+            starts = [_cold_start(lab) for _ in range(1 if options.quick else 3)]
+            yield from _median_of(starts)
+            yield from _running(lab)
+        finally:
+            lab.remove()
+
+
+def _cold_start(lab: Lab) -> dict[str, float]:
+    """Start from empty data; end with a running lab."""
+    if lab.place.directory.exists():
+        lab.down("--purge")
+    began = time.monotonic()
+    result = lab.up()
+    ready = time.monotonic() - began
+    lab.load_image()
+    lab.create("default", workloads.pod("first", lab.image, node=NODE))
+    lab.wait_for_pod("default", "first")
+    progress.tell(f"  {ready:.1f} s, {result['seconds']}")
+    return {"ready": ready, "first pod": time.monotonic() - began}
+
+
+def _median_of(starts: list[dict[str, float]]) -> Iterator[Figure]:
+    names = {
+        "ready": "lab: empty data to 3 Ready nodes, name server answers",
+        "first pod": "lab: the same and a first pod Ready, its image imported",
+    }
+    for key, name in names.items():
+        values = sorted(start[key] for start in starts)
+        value = round(values[len(values) // 2], 1)
+        yield Figure(name, value, "s", goal=Goal(START_GOAL_SECONDS))
+
+
+def _running(lab: Lab) -> Iterator[Figure]:
+    mebibytes = round(sum(map(_pss_kibibytes, lab.processes())) / 1024)
+    yield Figure(
+        "lab: memory of all processes, 3 nodes (PSS)",
+        mebibytes,
+        "MiB",
+        goal=Goal(MEMORY_GOAL_MEBIBYTES),
+    )
+    yield Figure("lab: `cobalt up` when everything stands", _seconds(lab.up), "s")
+    yield Figure("lab: the pod of a killed node runs again", _seconds(lambda: _lose(lab)), "s")
+    lab.kill_everything()
+    yield Figure("lab: `cobalt up` after everything was killed", _seconds(lab.up), "s")
+    yield Figure("lab: one more node is Ready", _seconds(lambda: lab.up("--nodes", "4")), "s")
+    yield Figure("lab: `cobalt down`", _seconds(lab.down), "s")
+
+
+def _lose(lab: Lab) -> None:
+    """Kill the node of the first pod and wait until the pod runs again."""
+    pid = lab.node(NODE).pid()
+    assert pid
+    os.kill(pid, signal.SIGKILL)
+
+    def runs_again() -> bool:
+        statuses = lab.get("pod", "first").get("status", {}).get("containerStatuses", [])
+        return any(each["restartCount"] and each["ready"] for each in statuses)
+
+    eventually(runs_again, "the pod runs again")
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    began = time.monotonic()
+    action()
+    return round(time.monotonic() - began, 1)
+
+
+def _pss_kibibytes(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))

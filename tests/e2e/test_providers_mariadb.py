@@ -1,0 +1,117 @@
+"""MariaDB in the lab: made from the example, used from a pod, restarted, kept and removed."""
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.support import lab_providers, workloads
+from tests.support.lab import CommandFailed, Lab, eventually
+
+CLAIM = "storage-db-0"
+
+
+@dataclass(frozen=True)
+class Client:
+    """A pod with MariaDB's own client; the login comes over its standard input."""
+
+    lab: Lab
+    namespace: str
+
+    def query(self, statement: str, *, password: str, user: str = "keystone") -> str:
+        login = f"[client]\nuser={user}\npassword={password}\n"
+        return self.lab.kubectl(
+            "exec", "-i", "-n", self.namespace, "client", "--",
+            "mariadb", "--defaults-file=/dev/stdin", f"--host=db.{self.namespace}.svc",
+            "--batch", "--skip-column-names", f"--execute={statement}",
+            input=login,
+        ).strip()  # fmt: skip
+
+    def lets_in(self, password: str, *, user: str = "keystone") -> bool:
+        try:
+            return self.query("SELECT 1", password=password, user=user) == "1"
+        except CommandFailed:
+            return False
+
+
+@pytest.fixture(scope="module")
+def images(lab: Lab) -> Iterator[dict[str, str]]:
+    with lab_providers.running(lab, "mariadb") as found:
+        yield found
+
+
+@pytest.fixture
+def client(lab: Lab, namespace: str, images: dict[str, str]) -> Client:
+    lab.create(namespace, *lab_providers.example("mariadb"))
+    lab.create(namespace, workloads.pod("client", images["mariadb"]))
+    lab.wait_for_pod(namespace, "client")
+    _wait_for_all(lab, namespace)
+    return Client(lab, namespace)
+
+
+def test_a_database_lives_through_restart_password_change_and_re_creation(
+    lab: Lab, namespace: str, client: Client
+) -> None:
+    client.query(
+        "CREATE TABLE keystone.t (i INT); INSERT INTO keystone.t VALUES (1)", password="change-me"
+    )
+
+    lab.kubectl("delete", "pod", "-n", namespace, "db-0")
+    lab.wait_for_pod(namespace, "db-0")
+    assert client.query("SELECT i FROM keystone.t", password="change-me") == "1"
+
+    _set_password(lab, namespace, "keystone-database", "second 'secret'")
+    eventually(lambda: client.lets_in("second 'secret'"), "the new password holds")
+    assert not client.lets_in("change-me")
+
+    _set_password(lab, namespace, "db-root", "a-new-root")
+    eventually(lambda: client.lets_in("a-new-root", user="root"), "the new root password holds")
+    lab_providers.wait_for(lab, namespace, "mariadb", "db")
+
+    volume = lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"]
+    _delete(lab, namespace)
+    assert lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"] == volume
+    lab.create(namespace, *lab_providers.example("mariadb"))
+    _wait_for_all(lab, namespace)
+    assert client.query("SELECT i FROM keystone.t", password="change-me") == "1"
+
+
+def test_data_goes_when_the_object_says_so(lab: Lab, namespace: str, client: Client) -> None:
+    client.query("CREATE TABLE keystone.t (i INT)", password="change-me")
+    for kind in ("grant", "user", "database"):
+        resource = f"{kind}s.k8s.mariadb.com"
+        lab.kubectl(
+            "patch", resource, "-n", namespace, "keystone", "--type=merge",
+            "--patch", '{"spec": {"cleanupPolicy": "Delete"}}',
+        )  # fmt: skip
+        lab.kubectl("delete", resource, "-n", namespace, "keystone")
+    root = lab.get("secret", "-n", namespace, "db-root")["data"]["password"]
+    password = base64.b64decode(root).decode()
+    assert "keystone" not in client.query("SHOW DATABASES", password=password, user="root")
+    assert not client.lets_in("change-me")
+
+    lab.kubectl("annotate", "mariadb", "-n", namespace, "db", "c5c3.io/delete-data=true")
+    eventually(
+        lambda: lab.get("pvc", "-n", namespace, CLAIM)["metadata"].get("ownerReferences"),
+        "the volume goes with the server",
+    )
+    lab.kubectl("delete", "mariadb", "-n", namespace, "db")
+    eventually(lambda: not lab.get("pvc", "-n", namespace, CLAIM), "the volume is gone")
+
+
+def _wait_for_all(lab: Lab, namespace: str) -> None:
+    for kind in ("database", "user", "grant"):
+        lab_providers.wait_for(lab, namespace, f"{kind}s.k8s.mariadb.com", "keystone")
+
+
+def _set_password(lab: Lab, namespace: str, secret: str, password: str) -> None:
+    encoded = base64.b64encode(password.encode()).decode()
+    patch = f'{{"data": {{"password": "{encoded}"}}}}'
+    lab.kubectl("patch", "secret", "-n", namespace, secret, "--patch", patch)
+
+
+def _delete(lab: Lab, namespace: str) -> None:
+    for kind in ("grants", "users", "databases", "mariadbs"):
+        lab.kubectl("delete", f"{kind}.k8s.mariadb.com", "-n", namespace, "--all")
+    eventually(lambda: not lab.get("pod", "-n", namespace, "db-0"), "the server is gone")
