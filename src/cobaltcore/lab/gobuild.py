@@ -14,7 +14,7 @@ from cobaltcore.lab import errors, gotoolchain
 TAIL_LINES = 20
 TICK_SECONDS = 1.0
 # Measured on a first build: compiled packages in Go's cache, per package, with room for linking.
-BYTES_PER_PACKAGE = 1_000_000
+BYTES_PER_PACKAGE = 1_200_000
 BYTES_TO_LINK = 500_000_000
 
 _PACKAGE = "package "
