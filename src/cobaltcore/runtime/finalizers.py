@@ -1,5 +1,6 @@
 """Hold an object until its clean-up is done."""
 
+from cobaltcore.runtime import errors
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.meta import Kind, Object, key_of
 
@@ -20,7 +21,11 @@ async def remove(cluster: Cluster, kind: Kind, obj: Object, finalizer: str) -> N
     """Let the object go."""
     if present(obj, finalizer):
         rest = [name for name in obj["metadata"]["finalizers"] if name != finalizer]
-        await _set(cluster, kind, obj, rest)
+        try:
+            await _set(cluster, kind, obj, rest)
+        except errors.NotFound:
+            # It has gone already, and the cache has not heard of it yet.
+            return
 
 
 async def _set(cluster: Cluster, kind: Kind, obj: Object, names: list[str]) -> Object:

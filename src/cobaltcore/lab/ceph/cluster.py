@@ -32,7 +32,7 @@ from cobaltcore.lab.providers import provider
 from cobaltcore.runtime import diff, events, finalizers, status
 from cobaltcore.runtime.apply import Applier, ForeignObject
 from cobaltcore.runtime.controller import Controller, Source, itself, owner
-from cobaltcore.runtime.meta import Key, Object, Scope, key_of
+from cobaltcore.runtime.meta import Key, Kind, Object, Scope, key_of
 from cobaltcore.runtime.store import Change
 
 FINALIZER = "cephcluster.ceph.rook.io"
@@ -292,13 +292,17 @@ class Clusters:
         policy = manifest.spec_of(live, CephClusterSpec).cleanup_policy or CleanupPolicy()
         data = [(PERSISTENT_VOLUME_CLAIM, each.key) for each in daemons.claims(namespace)]
         data.append((SECRET, Key(namespace, identity.NAME)))
-        there = [(kind, key) for kind, key in data if self._cluster.informer(kind).get(key)]
+        there = [(kind, key) for kind, key in data if self._is_there(kind, key)]
         if policy.confirmation == DESTROY_DATA:
             for kind, key in there:
                 await self._cluster.client.delete(kind, key)
         elif there:
             names = ", ".join(f"{kind.kind} {key.name}" for kind, key in there)
             await self._events.normal(live, "DataKept", f"kept for the next CephCluster: {names}")
+
+    def _is_there(self, kind: Kind, key: Key) -> bool:
+        found = self._cluster.informer(kind).get(key)
+        return found is not None and not is_going(found)
 
     # --- reporting ----------------------------------------------------------------------------
 

@@ -170,6 +170,9 @@ def _pod(daemon: Daemon, image: str, fsid: str, address: str) -> Object:
     return {
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
+        # A daemon that cannot say goodbye to a monitor that is gone, too, may be killed: its data
+        # stands that.
+        "terminationGracePeriodSeconds": 10,
         "securityContext": {
             "runAsUser": CEPH_USER,
             "runAsGroup": CEPH_USER,

@@ -43,7 +43,9 @@ def mon(name: str) -> list[str]:
         )
     if noted["address"] != address:
         _run("ceph-mon", "-i", name, "--mon-data", STORE, "--extract-monmap", SCRATCH_MAP)
-        _monmap("--rm", name, *_at(name, address))
+        # In one call it would add before it removes.
+        _monmap("--rm", name)
+        _monmap(*_at(name, address))
         _run("ceph-mon", "-i", name, "--mon-data", STORE, "--inject-monmap", SCRATCH_MAP)
         _note(STORE / "cobalt.json", {**noted, "address": address})
     public = ("--public-addr", address, "--public-bind-addr", os.environ["POD_IP"])
