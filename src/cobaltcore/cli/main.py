@@ -26,13 +26,13 @@ class Command(Protocol):
         ...
 
 
-def commands() -> dict[str, Command]:
-    """All commands by name."""
-    found = pkgutil.iter_modules(cobaltcore.cli.commands.__path__)
+def commands(chosen: str = "") -> dict[str, Command]:
+    """All commands by name, or only the chosen one: others may take long to import."""
+    names = [module.name for module in pkgutil.iter_modules(cobaltcore.cli.commands.__path__)]
     prefix = cobaltcore.cli.commands.__name__
     return {
-        module.name: cast("Command", importlib.import_module(f"{prefix}.{module.name}"))
-        for module in found
+        name: cast("Command", importlib.import_module(f"{prefix}.{name}"))
+        for name in ([chosen] if chosen in names else names)
     }
 
 
@@ -52,16 +52,14 @@ def parser(known: dict[str, Command]) -> argparse.ArgumentParser:
     return root
 
 
-def _shielded(argv: Sequence[str], known: dict[str, Command]) -> list[str]:
-    """Keep options of a command that only passes them on (`OWN_FLAGS` are its own) from parsing."""
-    words = list(argv)
-    verb = next((i for i, word in enumerate(words) if not word.startswith("-")), None)
-    own: Sequence[str] | None = (
-        getattr(known.get(words[verb]), "OWN_FLAGS", None) if verb is not None else None
-    )
-    if verb is None or own is None:
-        return words
-    rest = verb + 1
+def _verb(words: Sequence[str]) -> int:
+    """Where the command's name is; the end if there is none."""
+    return next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
+
+
+def _shielded(words: Sequence[str], own: Sequence[str]) -> list[str]:
+    """Keep all options from parsing but a command's own: the others are for whom it calls."""
+    rest = _verb(words) + 1
     while rest < len(words) and words[rest].partition("=")[0] in own:
         rest += 1 if "=" in words[rest] else 2
     return [*words[:rest], "--", *words[rest:]]
@@ -69,8 +67,11 @@ def _shielded(argv: Sequence[str], known: dict[str, Command]) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    known = commands()
-    arguments = parser(known).parse_args(_shielded(sys.argv[1:] if argv is None else argv, known))
+    words = list(sys.argv[1:] if argv is None else argv)
+    chosen = "".join(words[_verb(words) :][:1])
+    known = commands(chosen)
+    own: Sequence[str] | None = getattr(known.get(chosen), "OWN_FLAGS", None)
+    arguments = parser(known).parse_args(words if own is None else _shielded(words, own))
     try:
         return known[arguments.command].run(arguments)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the edge of the program

@@ -1,0 +1,44 @@
+import subprocess
+import sys
+
+import pytest
+
+from cobaltcore.cli import main
+
+
+@pytest.mark.parametrize(
+    ("typed", "parsed"),
+    [
+        (["kubectl", "get", "pods"], ["kubectl", "--", "get", "pods"]),
+        (["kubectl", "-n", "a", "get"], ["kubectl", "--", "-n", "a", "get"]),
+        (["kubectl", "--name", "b", "-A"], ["kubectl", "--name", "b", "--", "-A"]),
+        (["--debug", "kubectl", "--name=b", "x"], ["--debug", "kubectl", "--name=b", "--", "x"]),
+        (["kubectl"], ["kubectl", "--"]),
+    ],
+)
+def test_options_for_another_program_are_not_parsed(typed: list[str], parsed: list[str]) -> None:
+    assert main._shielded(typed, ["--name"]) == parsed
+
+
+def test_a_command_does_not_import_the_others() -> None:
+    script = (
+        "import sys; from cobaltcore.cli import main; main.commands('kubectl');"
+        "print(*(name for name in sys.modules if name.startswith('cobaltcore.cli.commands.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["cobaltcore.cli.commands.kubectl"]
+
+
+def test_help_lists_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main.main(["--help"])
+    assert {"up", "down", "status", "kubectl"} <= set(capsys.readouterr().out.split())
+
+
+def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main.main(["fly"])
+    assert caught.value.code == 2
+    assert "fly" in capsys.readouterr().err
