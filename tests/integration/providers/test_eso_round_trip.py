@@ -2,12 +2,10 @@
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from cobaltcore.api.foreign.eso import (
-    CLUSTER_SECRET_STORE,
     EXTERNAL_SECRET,
     PUSH_SECRET,
     SECRET_STORE,
@@ -15,13 +13,12 @@ from cobaltcore.api.foreign.eso import (
 from cobaltcore.api.foreign.kubernetes import NAMESPACE, SECRET
 from cobaltcore.lab.providers.eso import PROVIDER
 from cobaltcore.lab.providers.eso_kubernetes import secret_name
-from cobaltcore.runtime import errors
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Kind
 from tests.integration.providers import eso_objects as objects
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.fake_clock import FakeClock
-from tests.support.operating import eventually, read, transport
+from tests.support.operating import eventually, transport
 from tests.support.providing import (
     Providing,
     condition,
@@ -176,78 +173,6 @@ async def test_object_waits_for_its_value_and_its_namespace(
     await client.create(PUSH_SECRET, objects.a_push(namespace))
 
     await says(client, EXTERNAL_SECRET, key, ("True", "SecretSynced"), clock)
-
-
-SEEDS = """
-apiVersion: external-secrets.io/v1alpha1
-kind: PushSecret
-metadata: {name: k-orc-app-credential, namespace: openstack}
-spec:
-  secretStoreRefs:
-    - name: openbao-cluster-store
-      kind: ClusterSecretStore
-  selector:
-    secret:
-      name: k-orc-app-credential
-  data:
-    - match:
-        secretKey: clouds.yaml
-        remoteRef:
-          remoteKey: kv-v2/data/openstack/k-orc/app-credential
-          property: clouds.yaml
----
-apiVersion: external-secrets.io/v1beta1
-kind: ExternalSecret
-metadata: {name: k-orc-clouds-yaml, namespace: orc-system}
-spec:
-  refreshInterval: 1h
-  secretStoreRef:
-    name: openbao-cluster-store
-    kind: ClusterSecretStore
-  target:
-    name: k-orc-clouds-yaml
-    creationPolicy: Owner
-  data:
-    - secretKey: clouds.yaml
-      remoteRef:
-        key: kv-v2/data/openstack/k-orc/app-credential
-        property: clouds.yaml
-"""
-
-
-async def test_objects_of_the_seeds_work_in_the_lab(
-    control_plane: ControlPlaneHarness,
-    running: Providing,
-    client: Client,
-    remote: str,
-    clock: FakeClock,
-) -> None:
-    for name in ("openstack", "orc-system"):
-        await _create_anyway(client, NAMESPACE, {"metadata": {"name": name}})
-    secret = {
-        "metadata": {"name": "k-orc-app-credential", "namespace": "openstack"},
-        "stringData": {"clouds.yaml": "clouds: {}"},
-    }
-    await _create_anyway(client, SECRET, secret)
-    store = objects.a_cluster_store("openbao-cluster-store", remote)
-    await client.create(CLUSTER_SECRET_STORE, store)
-
-    control_plane.kubectl("apply", "-f", "-", input=SEEDS)
-
-    target = Key("orc-system", "k-orc-clouds-yaml")
-    await holds(client, target, {"clouds.yaml": "clouds: {}"}, clock)
-    old_form = Kind("external-secrets.io", "v1beta1", "ExternalSecret", "externalsecrets")
-    await says(client, EXTERNAL_SECRET, target, ("True", "SecretSynced"), clock)
-    assert await condition(client, old_form, target) == ("True", "SecretSynced")
-    await client.delete(SECRET, target)
-
-
-async def _create_anyway(client: Client, kind: Kind, obj: dict[str, Any]) -> None:
-    try:
-        await client.create(kind, obj)
-    except errors.AlreadyExists:
-        meta = obj["metadata"]
-        assert await read(client, kind, Key(meta.get("namespace", ""), meta["name"]))
 
 
 async def test_converged_objects_make_no_request(
