@@ -30,9 +30,6 @@ def etcd(data: Path, *, port: int, peer_port: int) -> Flags:
         "initial-cluster": f"default={peer_url}",
         "socket-reuse-port": "true",
         "unsafe-no-fsync": "true",
-        # A lone member waits a whole election timeout before it leads itself.
-        "heartbeat-interval": 10,
-        "election-timeout": 100,
         "quota-backend-bytes": 8 * 2**30,
         "log-level": "warn",
     }
