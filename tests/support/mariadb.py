@@ -33,7 +33,7 @@ class MariaDBHarness:
         self.port = _free_port()
         directory = self._scratch.path
         statements = directory / "root.sql"
-        statements.write_text(mariadb_sql.administrator(password))
+        statements.write_text(mariadb_sql.start_statements(password))
         arguments = [
             program("mariadbd"),
             "--no-defaults",

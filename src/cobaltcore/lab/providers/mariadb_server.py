@@ -7,7 +7,7 @@ import msgspec
 
 from cobaltcore.api.foreign.kubernetes import Resources
 from cobaltcore.api.foreign.mariadb import MariaDBSpec
-from cobaltcore.engine.desired import configmap, secret
+from cobaltcore.engine.desired import configmap, names, secret
 from cobaltcore.lab.providers import mariadb_sql, serverpod
 from cobaltcore.runtime.diff import digest
 from cobaltcore.runtime.meta import Desired, Key, Object, key_of
@@ -15,7 +15,7 @@ from cobaltcore.runtime.meta import Desired, Key, Object, key_of
 NAME = "mariadb"
 VOLUME = "/var/lib/mysql"
 SOCKET = "/tmp/mysqld.sock"  # noqa: S108 an empty volume of the pod
-ROOT_STATEMENTS = "root.sql"
+START_STATEMENTS = "start.sql"
 
 # A killed server loses nothing, a machine that loses power the last second: the log is written
 # at every commit and flushed once a second.
@@ -25,7 +25,7 @@ datadir = {VOLUME}/data
 socket = {SOCKET}
 pid-file = /tmp/mysqld.pid
 tmpdir = /tmp
-init-file = {serverpod.SECRETS}/{ROOT_STATEMENTS}
+init-file = {serverpod.SECRETS}/{START_STATEMENTS}
 bind-address = 0.0.0.0
 skip-name-resolve
 skip-log-bin
@@ -68,7 +68,7 @@ def defaulted(obj: Object) -> Object:
 
 def labels(live: Object) -> dict[str, str]:
     """The labels of everything that belongs to a server."""
-    return serverpod.selector(NAME, key_of(live))
+    return names.selector(NAME, live["metadata"]["name"])
 
 
 def objects(
@@ -78,19 +78,20 @@ def objects(
     key, marks = key_of(live), labels(live)
     files = {"my.cnf": settings(spec), "start.sh": _START}
     configuration = configmap.config_map(Key(key.namespace, f"{key.name}-config"), files, marks)
-    statements = {ROOT_STATEMENTS: mariadb_sql.administrator(password)}
+    statements = {START_STATEMENTS: mariadb_sql.start_statements(password)}
     secrets = secret.secret(Key(key.namespace, f"{key.name}-init"), statements, labels=marks)
     ports = {NAME: spec.port}
     server = serverpod.Server(
         name=NAME,
         key=key,
+        labels=marks,
         image=image,
         command=["sh", f"{serverpod.CONFIGURATION}/start.sh"],
         ports=ports,
         configuration=configuration.key.name,
         secret=secrets.key.name,
-        probes=serverpod.startup_probes(
-            ["mariadb-admin", "--no-defaults", f"--socket={SOCKET}", "ping"], port=NAME
+        probes=serverpod.probes(
+            NAME, ["mariadb-admin", "--no-defaults", f"--socket={SOCKET}", "ping"]
         ),
         resources=_resources(spec.resources),
         volume=_volume(live, spec),

@@ -20,6 +20,7 @@ from cobaltcore.api.foreign.mariadb import DatabaseSpec, GrantSpec, UserSpec
 from cobaltcore.runtime import errors
 
 ADMINISTRATOR = "root"
+PROBE_USER = "openstack"
 CONNECT_WITHIN = timedelta(seconds=5)
 ANSWER_WITHIN = timedelta(seconds=60)
 
@@ -113,9 +114,12 @@ def _revoke(spec: GrantSpec, privileges: Sequence[str]) -> list[Statement]:
     return [Statement(text, (spec.username, spec.host), NOT_GRANTED)]
 
 
-def administrator(password: str) -> str:
-    """What the server reads when it starts: the administrator may come from anywhere."""
-    lines = []
+def start_statements(password: str) -> str:
+    """What the server reads when it starts: the administrator may come from anywhere.
+
+    The pod's own user may ask whether the server is alive, and nothing else.
+    """
+    lines = [f"CREATE USER IF NOT EXISTS '{PROBE_USER}'@'localhost' IDENTIFIED VIA unix_socket;"]
     for host in ("localhost", "%"):
         account = f"'{ADMINISTRATOR}'@'{host}'"
         secret = f"'{converters.escape_string(password)}'"

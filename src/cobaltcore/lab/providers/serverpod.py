@@ -39,6 +39,8 @@ class Server:
 
     name: str
     key: Key
+    labels: Mapping[str, str]
+    """They never change, and no other pod has them."""
     image: str
     command: Sequence[str]
     ports: Ports
@@ -49,17 +51,8 @@ class Server:
     volume: Volume | None = None
     digest: str = ""
     """Changes when the secrets do: then the pod is replaced."""
+    environment: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def selector(self) -> dict[str, str]:
-        """The labels of its pods that never change."""
-        return selector(self.name, self.key)
-
-
-def selector(name: str, key: Key) -> dict[str, str]:
-    """The labels of a server's pods that never change, as the real operators set them."""
-    return {"app.kubernetes.io/name": name, "app.kubernetes.io/instance": key.name}
 
 
 def stateful_set(server: Server, service: str, *, live: Object | None) -> Desired:
@@ -69,7 +62,7 @@ def stateful_set(server: Server, service: str, *, live: Object | None) -> Desire
         "serviceName": service,
         "replicas": 1,
         "revisionHistoryLimit": 3,
-        "selector": {"matchLabels": server.selector},
+        "selector": {"matchLabels": dict(server.labels)},
         "template": _template(server),
     }
     if volume is not None:
@@ -79,7 +72,7 @@ def stateful_set(server: Server, service: str, *, live: Object | None) -> Desire
             "whenDeleted": policy,
             "whenScaled": KEEP,
         }
-        spec["volumeClaimTemplates"] = [_claim(volume, server.selector)]
+        spec["volumeClaimTemplates"] = [_claim(volume, server.labels)]
     return Desired(STATEFUL_SET, {"metadata": _meta(server, server.key), "spec": spec})
 
 
@@ -93,7 +86,7 @@ def service(
 ) -> Desired:
     """An address for the server; a headless one gives its pod a name."""
     spec: dict[str, Any] = {
-        "selector": server.selector,
+        "selector": dict(server.labels),
         "ports": [
             {"name": each, "port": port, "targetPort": port, "protocol": "TCP"}
             for each, port in ports.items()
@@ -130,9 +123,11 @@ def image(reference: str) -> Image:
     return Image(repository=repository, tag=tag)
 
 
-def startup_probes(command: Sequence[str], *, port: str) -> dict[str, Any]:
+def probes(port: str, command: Sequence[str] = ()) -> dict[str, Any]:
     """Ask the server itself, often while it starts; a port that stays closed ends the pod."""
-    asks = {"exec": {"command": list(command)}, "timeoutSeconds": 10}
+    asks: dict[str, Any] = {"tcpSocket": {"port": port}, "timeoutSeconds": 10}
+    if command:
+        asks = {"exec": {"command": list(command)}, "timeoutSeconds": 10}
     return {
         "startupProbe": {**asks, "periodSeconds": 1, "failureThreshold": 300},
         "readinessProbe": {**asks, "periodSeconds": 10, "failureThreshold": 3},
@@ -153,12 +148,13 @@ def _template(server: Server) -> Object:
             pods.Mount("configuration", CONFIGURATION, config_map=server.configuration),
             pods.Mount("secrets", SECRETS, secret=server.secret),
         ],
+        environment=server.environment,
         probes={**server.probes, "imagePullPolicy": "IfNotPresent"},
         resources=server.resources,
     )
     template = pods.template(
         [container],
-        labels=server.selector,
+        labels=server.labels,
         annotations={names.SECRET_DIGEST: server.digest},
         settings={"terminationGracePeriodSeconds": 60, **server.settings},
     )
@@ -195,4 +191,4 @@ def _claim(volume: Volume, labels: Mapping[str, str]) -> Object:
 
 
 def _meta(server: Server, key: Key) -> dict[str, Any]:
-    return {"name": key.name, "namespace": key.namespace, "labels": server.selector}
+    return {"name": key.name, "namespace": key.namespace, "labels": dict(server.labels)}

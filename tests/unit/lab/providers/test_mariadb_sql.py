@@ -35,7 +35,7 @@ def test_a_password_is_a_value_and_not_part_of_a_statement() -> None:
 
 
 def test_the_start_statements_hold_any_password() -> None:
-    text = mariadb_sql.administrator("a'b\\c\nd")
+    text = mariadb_sql.start_statements("a'b\\c\nd")
     assert "IDENTIFIED BY 'a\\'b\\\\c\\nd';" in text
     assert all(line.endswith(";") for line in text.splitlines())
 

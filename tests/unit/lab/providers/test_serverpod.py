@@ -10,12 +10,13 @@ from cobaltcore.runtime.meta import Key
 SERVER = serverpod.Server(
     name="mariadb",
     key=Key("openstack", "db"),
+    labels={"app": "db"},
     image="example.org:5000/mariadb:10.11",
     command=["sh", "start.sh"],
     ports={"mariadb": 3306},
     configuration="db-config",
     secret="db-init",
-    probes=serverpod.startup_probes(["true"], port="mariadb"),
+    probes=serverpod.probes("mariadb", ["true"]),
     resources={"requests": {"memory": "1Mi"}},
     volume=serverpod.Volume("storage", "/var/lib/mysql", "1Gi"),
 )
