@@ -207,6 +207,7 @@ def _available_memory() -> int:
 
 
 def _existing(path: Path) -> Path:
-    while not path.exists():
+    """The nearest directory that is there, or that this user may look at."""
+    while not os.access(path, os.R_OK):
         path = path.parent
     return path

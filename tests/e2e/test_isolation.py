@@ -1,0 +1,116 @@
+"""Nothing of a lab leaves the machine, and its nodes do not see each other's files."""
+
+import json
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from cobaltcore.lab import links, ranges
+from tests.support import workloads
+from tests.support.lab import Lab, eventually
+
+TABLE = "cobalt_test_leaks"
+OUTSIDE = "198.51.100.200"
+DEAD_END = "cobalttest"
+
+
+@pytest.fixture
+def leaks(lab: Lab) -> Iterator["Leaks"]:
+    """Counts packets from or to the lab that leave by anything but its bridge."""
+    found = Leaks(lab)
+    found.start()
+    yield found
+    found.stop()
+
+
+class Leaks:
+    def __init__(self, lab: Lab) -> None:
+        index = lab.place.existing().index
+        self._block = ranges.Ranges(index).block
+        self._bridge = links.bridge(index)
+
+    def start(self) -> None:
+        rules = "\n".join(
+            [
+                f"add table inet {TABLE}",
+                f"add chain inet {TABLE} out {{ type filter hook postrouting priority 300 ; }}",
+                *(
+                    f'add rule inet {TABLE} out oifname != {{ "{self._bridge}", "lo" }} '
+                    f"ip {end} {self._block} counter"
+                    for end in ("saddr", "daddr")
+                ),
+            ]
+        )
+        subprocess.run(["nft", "-f", "-"], input=rules, text=True, check=True)
+
+    def packets(self) -> int:
+        command = ["nft", "-j", "list", "table", "inet", TABLE]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        expressions = [
+            expression
+            for entry in json.loads(answer)["nftables"]
+            for expression in entry.get("rule", {}).get("expr", [])
+        ]
+        return sum(each["counter"]["packets"] for each in expressions if "counter" in each)
+
+    def stop(self) -> None:
+        subprocess.run(["nft", "delete", "table", "inet", TABLE], check=True)
+
+
+def test_nothing_leaves_by_the_default_route(lab: Lab, namespace: str, leaks: Leaks) -> None:
+    """Pods and nodes that try, an image that would have to be pulled, a dead address of the lab."""
+    pods = [
+        workloads.pod("inside", lab.image, node="hypervisor-1"),
+        workloads.pod("node", lab.image, node="hypervisor-2", hostNetwork=True),
+    ]
+    pull = workloads.pod("pull", f"{OUTSIDE}/nothing:1")
+    pull["spec"]["containers"][0]["imagePullPolicy"] = "Always"
+    lab.create(namespace, *pods, pull)
+    for name in ("inside", "node"):
+        lab.wait_for_pod(namespace, name)
+        lab.attempt("exec", "-n", namespace, name, "--", "nc", "-w", "2", OUTSIDE, "80")
+        lab.attempt("exec", "-n", namespace, name, "--", "nslookup", "example.org")
+
+    def pull_failed() -> bool:
+        statuses = lab.get("pod", "-n", namespace, "pull")["status"].get("containerStatuses", [])
+        return any("Pull" in str(each["state"].get("waiting", {})) for each in statuses)
+
+    eventually(pull_failed, "the pull fails")
+    plan = ranges.Ranges(lab.place.existing().index)
+    for address in (plan.pods_of(30)[5], plan.spare[5], plan.services[-2], plan.nodes[99]):
+        _send(str(address))
+    assert leaks.packets() == 0
+
+
+def test_the_leak_counter_counts(lab: Lab, leaks: Leaks) -> None:
+    """The proof above is worth something: a packet on the wrong way is seen, here on a dead end."""
+    address = str(ranges.Ranges(lab.place.existing().index).spare[9])
+    _ip("link", "add", DEAD_END, "type", "veth", "peer", "name", f"{DEAD_END}p")
+    try:
+        _ip("link", "set", f"{DEAD_END}p", "up")
+        _ip("link", "set", DEAD_END, "up")
+        _ip("route", "add", address, "dev", DEAD_END)
+        _send(address)
+        assert leaks.packets() > 0
+    finally:
+        _ip("link", "del", DEAD_END)
+
+
+def test_the_host_does_not_forward_for_nodes(lab: Lab) -> None:
+    index = lab.place.existing().index
+    setting = Path(f"/proc/sys/net/ipv4/conf/{links.bridge(index)}/forwarding")
+    assert setting.read_text().strip() == "0"
+
+
+def _send(address: str) -> None:
+    """Try to send one packet; that there is no way is an answer, too."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender, suppress(OSError):
+        sender.sendto(b"x", (address, 9))
+
+
+def _ip(*arguments: str) -> None:
+    subprocess.run(["ip", *arguments], check=True)
