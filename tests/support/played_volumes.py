@@ -5,7 +5,7 @@ from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key
 
 
-async def offer(client: Client, claim: Key) -> None:
+async def offer(client: Client, claim: Key, *, size: str = "1Gi") -> None:
     """Make the volume that a claim will get."""
     await client.create(
         PERSISTENT_VOLUME,
@@ -14,7 +14,7 @@ async def offer(client: Client, claim: Key) -> None:
             "kind": "PersistentVolume",
             "metadata": {"name": f"{claim.namespace}-{claim.name}"},
             "spec": {
-                "capacity": {"storage": "1Gi"},
+                "capacity": {"storage": size},
                 "accessModes": ["ReadWriteOnce"],
                 "persistentVolumeReclaimPolicy": "Retain",
                 "hostPath": {"path": f"/played/{claim.namespace}"},

@@ -1,0 +1,67 @@
+"""Ceph in the lab: from applied objects to a cluster that works, and back after a kill. Needs root."""
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.bench import progress
+from tests.bench.figures import Figure, Goal, Options
+from tests.support import lab_ceph
+from tests.support.lab import Lab, eventually
+from tests.support.lab_ceph import LabCeph
+
+# Bare processes without Kubernetes, as measured once for these settings.
+BARE_START_SECONDS = 8.7
+BARE_RESTART_SECONDS = 8.3
+
+
+def figures(options: Options) -> Iterator[Figure]:
+    """Bring clusters up and kill them, each in a namespace of its own."""
+    if os.geteuid():
+        progress.tell("left out: a lab needs root")
+        return
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+        lab = Lab(Path(directory))
+        try:
+            lab.up()
+            with lab_ceph.provided(lab) as images:
+                rounds = 1 if options.quick else 3
+                found = [_round(LabCeph(lab, f"ceph-{n}", images)) for n in range(rounds)]
+        finally:
+            lab.remove()
+    names = {
+        "gate": ("ceph: applied to gate, with 2 pools and 2 users", BARE_START_SECONDS),
+        "again": ("ceph: all daemons killed to gate", BARE_RESTART_SECONDS),
+    }
+    for key, (name, limit) in names.items():
+        value = round(statistics.median(each[key] for each in found), 1)
+        yield Figure(name, value, "s", goal=Goal(limit))
+    memory = round(statistics.median(each["memory"] for each in found))
+    yield Figure("ceph: memory of the daemons (PSS)", memory, "MiB")
+
+
+def _round(ceph: LabCeph) -> dict[str, float]:
+    ceph.lab.kubectl("create", "namespace", ceph.namespace)
+    gate = _seconds(ceph.create, ceph.wait)
+    assert ceph.is_clean(), ceph.status()
+    memory = sum(_pss_kibibytes(pid) for pid in ceph.pids().values()) / 1024
+    again = _seconds(ceph.kill_daemons, lambda: eventually(ceph.is_clean, "clean again"))
+    progress.tell(f"  {gate:.1f} s, again {again:.1f} s, {memory:.0f} MiB")
+    ceph.delete()
+    ceph.lab.kubectl("delete", "namespace", ceph.namespace)
+    return {"gate": gate, "again": again, "memory": memory}
+
+
+def _seconds(*steps: Callable[[], object]) -> float:
+    began = time.monotonic()
+    for step in steps:
+        step()
+    return time.monotonic() - began
+
+
+def _pss_kibibytes(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))

@@ -1,0 +1,169 @@
+"""A Ceph in a lab of a test: the provider on the host, the cluster of the example, its users."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from cobaltcore.lab import process
+from cobaltcore.lab.ceph import health
+from tests.support import lab_providers, workloads
+from tests.support.lab import Lab, eventually, kill
+
+DAEMONS = ("ceph-mon", "ceph-mgr", "ceph-osd")
+MEMBERS = (
+    ("cephblockpool", "images"),
+    ("cephblockpool", "volumes"),
+    ("cephclient", "glance"),
+    ("cephclient", "cinder"),
+)
+# Keys come from files and go to files: none is ever on a command line.
+SCRIPT = """
+umask 077; mkdir -p /tmp/ceph
+printf '[global]\\nmon_host = %s\\nkeyring = /tmp/ceph/keyring\\n' "$(cat /config/mon_host)" \
+    > /tmp/ceph/ceph.conf
+printf '[client.%s]\\n\\tkey = %s\\n' "$CEPH_USER" "$(cat /keys/userKey)" > /tmp/ceph/keyring
+exec sleep 1000000
+"""
+
+
+@contextmanager
+def provided(lab: Lab) -> Iterator[dict[str, str]]:
+    """Run the provider; gives the references of the images of Ceph and of QEMU."""
+    images = lab_providers.load_images(lab, ("ceph", "libvirt"))
+    command = [
+        *(sys.executable, "-m", "cobaltcore.cli.main", "providers", "rook", "--health-port=0"),
+        f"--image=ceph={images['ceph']}",
+        f"--kubeconfig={lab.place.kubeconfig}",
+    ]
+    log = lab.root / "rook.log"
+    child = process.Child("rook", command, log, lab.environment)
+    child.start()
+    try:
+        resources = [f"{kind}s.ceph.rook.io" for kind in ("cephcluster", "cephclient")]
+        for resource in resources:
+            eventually(partial(lab.get, resource, "-A"), f"{resource} is served")
+        yield images
+    finally:
+        child.stop()
+
+
+@dataclass(frozen=True)
+class LabCeph:
+    """The cluster of the example in a namespace."""
+
+    lab: Lab
+    namespace: str
+    images: dict[str, str]
+
+    def create(self) -> None:
+        self.lab.create(self.namespace, *lab_providers.example("ceph"))
+
+    def wait(self) -> None:
+        """Wait until everything is reported as ready."""
+        for kind, name in (("cephcluster", "rook-ceph"), *MEMBERS):
+            eventually(partial(self.is_ready, kind, name), f"{kind} {name} Ready")
+
+    def is_ready(self, kind: str, name: str) -> bool:
+        found = self.lab.get(kind, "-n", self.namespace, name)
+        status = found.get("status", {})
+        current = status.get("observedGeneration") == found.get("metadata", {}).get("generation")
+        return bool(current and status.get("phase") == "Ready")
+
+    def status(self) -> dict[str, Any]:
+        """What Ceph itself says."""
+        said = self.lab.attempt(
+            *("exec", "-n", self.namespace, "deploy/rook-ceph-mon-a", "--"),
+            *("ceph", "--connect-timeout=5", "status", "--format=json"),
+        )
+        found: dict[str, Any] = json.loads(said or "{}")
+        return found
+
+    def is_clean(self) -> bool:
+        """The strict gate."""
+        found = self.status()
+        return bool(found) and health.is_clean(found) and found["health"]["status"] == "HEALTH_OK"
+
+    def pids(self) -> dict[str, int]:
+        """The processes of the daemons on all nodes."""
+        return {
+            line.split()[0]: pid
+            for pid, line in self.lab.processes().items()
+            if line.split()[0] in DAEMONS
+        }
+
+    def kill_daemons(self) -> None:
+        """Kill all daemons at once, and wait until others run."""
+        before = self.pids()
+        assert set(before) == set(DAEMONS)
+        for pid in before.values():
+            kill(pid)
+        eventually(
+            lambda: (
+                set(self.pids()) == set(DAEMONS)
+                and not set(self.pids().values()) & set(before.values())
+            ),
+            "other daemons run",
+        )
+
+    def delete(self) -> None:
+        """Delete all objects; whether the data stays is up to them."""
+        lab, here = self.lab, ("-n", self.namespace)
+        lab.kubectl("delete", "cephcluster", *here, "rook-ceph", "--wait=false")
+        lab.kubectl("delete", "cephblockpool,cephclient", *here, "--all")
+        eventually(lambda: not lab.get("cephcluster", *here, "rook-ceph"), "the cluster is gone")
+
+    def user(self, name: str, *, key_of: str = "") -> "User":
+        """A pod with QEMU, as the user `name` with that key or another one's."""
+        pod = f"{name}-{key_of or name}"
+        secret = f"rook-ceph-client-{key_of or name}"
+        body = workloads.pod(
+            pod,
+            self.images["libvirt"],
+            command=["sh", "-c", SCRIPT],
+            mounts=[
+                {"name": "keys", "path": "/keys", "source": {"secret": {"secretName": secret}}},
+                {
+                    "name": "config",
+                    "path": "/config",
+                    "source": {"secret": {"secretName": "rook-ceph-config"}},
+                },
+            ],
+            container={"env": [{"name": "CEPH_USER", "value": name}]},
+        )
+        self.lab.create(self.namespace, body)
+        self.lab.wait_for_pod(self.namespace, pod)
+        return User(self.lab, self.namespace, name, pod)
+
+
+@dataclass(frozen=True)
+class User:
+    """Somebody with a key."""
+
+    lab: Lab
+    namespace: str
+    name: str
+    pod: str
+
+    def run(self, *command: str) -> str:
+        return self.lab.kubectl("exec", "-n", self.namespace, self.pod, "--", *command)
+
+    def url(self, image: str) -> str:
+        return f"rbd:{image}:id={self.name}:conf=/tmp/ceph/ceph.conf"
+
+    def write(self, image: str, *, mebibytes: int) -> str:
+        """Fill an image with random bytes; return their checksum."""
+        self.run("dd", "if=/dev/urandom", "of=/tmp/disk", "bs=1M", f"count={mebibytes}")
+        self.run("qemu-img", "convert", "-f", "raw", "-O", "raw", "/tmp/disk", self.url(image))
+        return self.run("sha256sum", "/tmp/disk").split()[0]
+
+    def read(self, image: str) -> str:
+        """The checksum of an image's content."""
+        self.run("qemu-img", "convert", "-f", "raw", "-O", "raw", self.url(image), "/tmp/copy")
+        return self.run("sha256sum", "/tmp/copy").split()[0]
+
+    def remove(self) -> None:
+        self.lab.kubectl("delete", "pod", "-n", self.namespace, self.pod)
