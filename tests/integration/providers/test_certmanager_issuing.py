@@ -45,7 +45,7 @@ async def is_ready(client: Client, namespace: str, name: str = "web") -> bool:
     told = (found.get("status") or {}).get("conditions") or [{}]
     return (
         await condition(client, CERTIFICATE, key) == ("True", "Ready")
-        and told[0]["observedGeneration"] == found["metadata"]["generation"]
+        and told[0].get("observedGeneration") == found["metadata"]["generation"]
     )
 
 

@@ -67,8 +67,8 @@ async def test_example_becomes_ready(
             return (await condition(client, kind, key))[0] == "True"
 
         await eventually(ready, f"{kind.kind} {key} is ready")
-    found = await content(client, Key(key.namespace, secret))
-    assert found is not None
-    assert keys <= set(found)
+    made = await content(client, Key(key.namespace, secret))
+    assert made is not None
+    assert keys <= set(made)
     # Without a garbage collector it would stay and belong to nobody.
     await client.delete(SECRET, Key(key.namespace, secret))

@@ -199,6 +199,38 @@ async def test_converged_objects_make_no_request(
     assert control_plane.audit(since=mark, agent=AGENT) == []
 
 
+async def test_removed_value_leaves_the_provider_at_rest(
+    control_plane: ControlPlaneHarness,
+    running: Providing,
+    client: Client,
+    namespace: str,
+    remote: str,
+    clock: FakeClock,
+) -> None:
+    await objects.create_secret(client, remote, "db", a="1")
+    await client.create(SECRET_STORE, objects.a_store(namespace, remote))
+    target = {"name": "target", "deletionPolicy": "Delete"}
+    datum = objects.a_datum("a", "db")
+    await client.create(EXTERNAL_SECRET, objects.an_external(namespace, datum, target=target))
+    await holds(client, Key(namespace, "target"), {"a": "1"}, clock)
+    await client.delete(SECRET, Key(remote, "db"))
+    await clock.advance(3600)
+    await holds(client, Key(namespace, "target"), None, clock)
+    key = Key(namespace, "pull")
+    await says(client, EXTERNAL_SECRET, key, ("True", "SecretDeleted"), clock)
+    await clock.advance(7200)
+
+    async def rests() -> bool:
+        await clock.advance(0.5)
+        return await running.rests()
+
+    await eventually(rests, "the provider rests")
+    mark = control_plane.mark()
+    await clock.advance(60)
+    await eventually(rests, "the provider still rests")
+    assert control_plane.audit(since=mark, agent=AGENT) == []
+
+
 async def test_values_reach_neither_status_nor_events(
     control_plane: ControlPlaneHarness,
     running: Providing,

@@ -27,6 +27,8 @@ REVISION = "c5c3.io/certificate-revision"
 
 LONGEST_NAME = 64
 LIFETIME = timedelta(days=90)
+SHORTEST_LIFETIME = timedelta(hours=1)
+SHORTEST_RENEWAL = timedelta(minutes=5)
 TEXT_USAGES: dict[str, certificates.Usage] = {
     "server auth": "server",
     "client auth": "client",
@@ -171,8 +173,7 @@ def refusal(raw: Mapping[str, Any]) -> Violation | None:
     try:
         spec = msgspec.convert(raw, CertificateSpec)
         keys.check(key_shape(spec))
-        lifetime(spec)
-        durations.parse(spec.renew_before or "0")
+        _check_times(spec)
         wanted = subject(spec)
     except ValueError as error:
         return _never(f"spec cannot be served: {error}")
@@ -181,6 +182,16 @@ def refusal(raw: Mapping[str, Any]) -> Violation | None:
     if len(wanted.name) > LONGEST_NAME:
         return _never(f"spec.commonName has more than {LONGEST_NAME} characters")
     return None
+
+
+def _check_times(spec: CertificateSpec) -> None:
+    if lifetime(spec) < SHORTEST_LIFETIME:
+        raise ValueError(f"duration is less than {SHORTEST_LIFETIME}")
+    if spec.renew_before is None:
+        return
+    early = durations.parse(spec.renew_before)
+    if not SHORTEST_RENEWAL <= early < lifetime(spec):
+        raise ValueError(f"renewBefore is less than {SHORTEST_RENEWAL} or not less than duration")
 
 
 def _never(message: str) -> Violation:

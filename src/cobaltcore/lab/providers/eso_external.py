@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
-import msgspec
-
 from cobaltcore.api.foreign import manifest
 from cobaltcore.api.foreign.eso import (
     EXTERNAL_SECRET,
@@ -69,8 +67,8 @@ class Carried(NamedTuple):
     """What became of the values."""
 
     ready: Condition
-    bound: bool
-    """Whether a Secret holds them."""
+    secret: str = ""
+    """The Secret that holds them, if one does."""
 
 
 class SecretMissing(StoreProblem):
@@ -117,7 +115,7 @@ class Fetching:
             opened = await self._stores.open(spec.secret_store_ref, key.namespace)
             if await self._is_due(live, spec, opened, every):
                 carried = await self._carry_over(live, spec, opened.store)
-                await self._report(live, spec, opened, carried)
+                await self._report(live, opened, carried, every)
         except (StoreProblem, ForeignObject, errors.Invalid) as problem:
             await self._fail(live, problem)
             return getattr(problem, "retry", None)
@@ -160,17 +158,19 @@ class Fetching:
         target = spec.target or ExternalSecretTarget()
         values = await _fetched(spec, store, tolerant=target.deletion_policy != "Retain")
         if not values and target.deletion_policy == "Retain":
-            return Carried(SYNCED, bound=False)
+            return Carried(SYNCED)
         if not values and target.deletion_policy == "Delete":
             await self._delete(live, target)
-            return Carried(DELETED, bound=False)
+            return Carried(DELETED)
         data = content.rendered(target.template, values)
         encoded = {name: base64.b64encode(value).decode() for name, value in data.items()}
         if target.creation_policy in ("Merge", "CreateOrMerge"):
             await self._merge(live, target, encoded)
         elif target.creation_policy != "None":
             await self._write(live, target, encoded)
-        return Carried(SYNCED, bound=target.creation_policy != "None")
+        else:
+            return Carried(SYNCED)
+        return Carried(SYNCED, _target_key(live, target).name)
 
     async def _write(
         self, live: Object, target: ExternalSecretTarget, data: Mapping[str, str]
@@ -227,19 +227,21 @@ class Fetching:
             await self._events.normal(live, "Deleted", "secret deleted due to DeletionPolicy")
 
     async def _report(
-        self, live: Object, spec: ExternalSecretSpec, opened: Opened, carried: Carried
+        self, live: Object, opened: Opened, carried: Carried, every: timedelta
     ) -> None:
         before = manifest.status_of(live, ExternalSecretStatus)
-        name = _target_key(live, spec.target or ExternalSecretTarget()).name
-        after = ExternalSecretStatus(
-            refresh_time=timestamp(self._clock.now()),
-            synced_resource_version=content.version(live, opened.version),
-            binding=SecretBinding(name=name) if carried.bound else None,
-        )
         known = conditions.find(before.conditions, "Ready")
+        now = self._clock.now()
+        refreshed: str | None = timestamp(now)
         if carried.ready is DELETED and known is not None and known.reason == DELETED.reason:
             # Still nothing there: a new time would be a change, and ask for the next pass.
-            after = msgspec.structs.replace(after, refresh_time=before.refresh_time)
+            due = content.refresh_due(before, every, now)
+            refreshed = before.refresh_time if due is None or due > now else refreshed
+        after = ExternalSecretStatus(
+            refresh_time=refreshed,
+            synced_resource_version=content.version(live, opened.version),
+            binding=SecretBinding(name=carried.secret) if carried.secret else None,
+        )
         await self._tell(live, after, carried.ready)
 
     async def _tell(self, live: Object, after: ExternalSecretStatus, ready: Condition) -> bool:

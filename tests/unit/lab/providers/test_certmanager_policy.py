@@ -149,6 +149,9 @@ def test_renewal_is_a_third_of_life_before_the_end_without_a_usable_renew_before
     [
         ({"usages": ["world domination"]}, "'world domination' is not known"),
         ({"duration": "90d"}, "is not a duration"),
+        ({"duration": "59m"}, "duration is less than 1:00:00"),
+        ({"renewBefore": "90h"}, "not less than duration"),
+        ({"renewBefore": "1m"}, "renewBefore is less than 0:05:00"),
         ({"privateKey": {"algorithm": "RSA", "size": 512}}, "at least 2048 bits"),
         ({"dnsNames": []}, "at least one of"),
         ({"commonName": "x" * 65}, "more than 64"),
