@@ -16,7 +16,7 @@ from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import Crash
 from tests.support.sample import SampleOperator
 
-WAIT_SECONDS = 60
+WAIT_SECONDS = 180
 
 
 def transport(plane: ControlPlaneHarness, agent: str) -> HttpTransport:
