@@ -21,7 +21,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A running lab of three nodes; tests that stop or break it bring it back."""
     found = Lab(tmp_path_factory.mktemp("labs"))
     try:
-        found.up()
+        found.up("--images", str(found.images))
         found.load_image()
         yield found
     finally:

@@ -52,6 +52,11 @@ class Lab:
     def place(self) -> home.Home:
         return home.Home(self.name, self.root / self.name)
 
+    @property
+    def images(self) -> Path:
+        """The layout from which nodes pull, if the lab was started with it."""
+        return self.root / "images"
+
     @cached_property
     def image(self) -> str:
         """The reference of the busybox image."""

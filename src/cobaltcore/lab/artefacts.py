@@ -24,6 +24,15 @@ def install_programs(place: home.Home) -> None:
                 link.symlink_to(target.name)
 
 
+def build_of(place: home.Home) -> str:
+    """Something that differs between builds of Kubernetes; empty if there is none yet."""
+    binary = place.programs / kubebuild.KUBE.name
+    if not binary.exists():
+        return ""
+    found = binary.stat()
+    return f"{found.st_size}-{found.st_mtime_ns}"
+
+
 def install_images(place: home.Home) -> dict[str, str]:
     """Make the images' archives where they are missing; return their references by name."""
     place.images.mkdir(exist_ok=True)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from cobaltcore.lab import (
     addons,
@@ -34,6 +35,7 @@ class Wishes:
 
     nodes: int | None = None
     audit: bool | None = None
+    images: Path | None = None
     install_packages: bool = False
     merge_kubeconfig: bool = False
 
@@ -103,7 +105,8 @@ def _settle(place: home.Home, wishes: Wishes, environment: Mapping[str, str]) ->
     links.connect(index)
     instance = known or record.Instance(name=place.name, index=index, nodes=nodes)
     audit = instance.audit if wishes.audit is None else wishes.audit
-    instance = replace(instance, nodes=nodes, audit=audit)
+    images = str(wishes.images or instance.images or kubebuild.cache_directory() / "images")
+    instance = replace(instance, nodes=nodes, audit=audit, images=images)
     record.write(place.directory, instance)
     return instance
 
@@ -129,6 +132,7 @@ def _restart(place: home.Home, changed: list[str], phase: phases.Phase) -> None:
 def _start(place: home.Home) -> set[str]:
     """Have a supervisor, and through it all nodes; return the nodes that did not run before."""
     asleep = {node.name for node in place.machines() if node.pid() is None}
+    teardown.stop_outdated(place)
     if kernel.recall(place.directory / supervisor.PID_FILE) is None:
         log = place.logs / "supervisor.log"
         supervisor.spawn("cobaltcore.lab.supervisor", place.directory, log=log)

@@ -70,7 +70,10 @@ def _settings(
     keys = daemons.kubelet_keys(place.keys, seat)
     authority = place.keys.authority().certificate
     return {
-        "containerd.toml": nodeconfig.containerd(images[artefacts.PAUSE]),
+        "containerd.toml": nodeconfig.containerd(
+            images[artefacts.PAUSE], registries=place.node(seat.name) / "registries"
+        ),
+        "registries/_default/hosts.toml": nodeconfig.registry(seat),
         "kubelet.yaml": nodeconfig.kubelet(seat, keys=keys, authority=authority),
         "kubelet.kubeconfig": daemons.kubelet_kubeconfig(place.keys, seat).read_text(),
         "proxy.yaml": nodeconfig.proxy(
@@ -108,6 +111,7 @@ def _node(place: home.Home, instance: record.Instance, seat: nodeconfig.Seat) ->
             "resolv.conf": nodeconfig.resolver(seat),
         },
         daemons=running,
+        programs=artefacts.build_of(place),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from cobaltcore.lab import machine, pki, ranges
+from cobaltcore.lab import registry as registry_server
 
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 PLUGINS = "/usr/lib/cni"
@@ -25,7 +26,7 @@ class Seat:
     ranges: ranges.Ranges
 
 
-def containerd(pause_image: str) -> str:
+def containerd(pause_image: str, *, registries: Path) -> str:
     """Settings of the container runtime.
 
     Without CAP_SYS_RESOURCE a container's score for the out-of-memory killer can be raised only.
@@ -49,10 +50,18 @@ disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.snapshotter.
       runtime_type = "io.containerd.runc.v2"
       [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
         SystemdCgroup = false
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "{registries}"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{PLUGINS}"
     conf_dir = "{NETWORKS}"
 """
+
+
+def registry(seat: Seat) -> str:
+    """Where to ask for images of any registry: the host."""
+    url = f"http://{seat.ranges.host}:{registry_server.PORT}"
+    return f'server = "{url}"\n[host."{url}"]\n  capabilities = ["pull", "resolve"]\n'
 
 
 def pod_network(seat: Seat) -> str:

@@ -39,6 +39,8 @@ class Node:
     files: Mapping[str, str]
     """Files under /etc that differ from the host's."""
     daemons: list[Daemon]
+    programs: str = ""
+    """Which build of the programs it is for; another one restarts the node."""
 
     @property
     def logs(self) -> Path:

@@ -19,6 +19,8 @@ class Instance:
     """Which block of addresses it uses; see `ranges`."""
     nodes: int
     audit: bool = False
+    images: str = ""
+    """The OCI layout from which nodes pull images."""
     merged_into: str = ""
     """The kubeconfig of a user that has an entry for this instance."""
 

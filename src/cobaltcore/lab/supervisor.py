@@ -6,6 +6,7 @@ it may be killed and started again without harm to the nodes.
 Standard library only.
 """
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -22,7 +23,8 @@ LONGEST_PAUSE_SECONDS = 15.0
 STEADY_SECONDS = 30.0
 GROUP = "supervisor"
 PID_FILE = "supervisor.pid"
-HELPERS = {"storage": "cobaltcore.lab.storage"}
+CODE_FILE = "supervisor.code"
+HELPERS = {"storage": "cobaltcore.lab.storage", "registry": "cobaltcore.lab.registry"}
 
 
 class Patience:
@@ -106,6 +108,14 @@ class Supervisor:
             _say(f"{name} runs as process {pid}")
 
 
+def code() -> str:
+    """Something that differs between releases of this package."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def spawn(module: str, directory: Path, *, log: Path) -> int:
     """Start one of our programs on the host, apart from the terminal and the user's settings."""
     log.parent.mkdir(exist_ok=True)
@@ -146,6 +156,7 @@ def main(directory: Path) -> None:
     cgroups.create(hierarchies, group)
     cgroups.join(hierarchies, group)
     kernel.adopt_orphans()
+    (directory / CODE_FILE).write_text(code())
     kernel.remember(directory / PID_FILE, os.getpid())
     supervisor.run()
 

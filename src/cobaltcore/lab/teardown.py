@@ -74,6 +74,16 @@ def stop(place: home.Home, *, report: Callable[[str], None]) -> None:
     clear(place.name, index, keep_addresses=found is not None)
 
 
+def stop_outdated(place: home.Home) -> None:
+    """End a supervisor and helpers of another release; nodes run on and are adopted."""
+    code = place.directory / supervisor.CODE_FILE
+    if code.exists() and code.read_text() != supervisor.code():
+        names = (supervisor.PID_FILE, *(f"{name}.pid" for name in supervisor.HELPERS))
+        pids = [pid for name in names if (pid := kernel.recall(place.directory / name))]
+        _signal(pids, signal.SIGKILL)
+        _wait(lambda: not _alive(pids), KILL_SECONDS)
+
+
 def stop_node(node: machine.Machine) -> None:
     """Let one node go down in good order, or by force if it takes long."""
     pid = node.pid()

@@ -13,7 +13,7 @@ print(*sorted(name for name in foreign if getattr(sys.modules.get(name), "__file
 """
 
 
-@pytest.mark.parametrize("module", ["init", "supervisor", "apiready"])
+@pytest.mark.parametrize("module", ["init", "supervisor", "apiready", "registry"])
 def test_programs_of_nodes_use_the_standard_library_only(module: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _LIST_FOREIGN, f"cobaltcore.lab.{module}"],

@@ -3,6 +3,7 @@
 import argparse
 import os
 from dataclasses import asdict
+from pathlib import Path
 
 from cobaltcore.cli import labs, output
 from cobaltcore.lab import cluster
@@ -27,6 +28,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write an audit log of the API server (default: no)",
     )
     parser.add_argument(
+        "--images",
+        type=Path,
+        metavar="DIR",
+        help="OCI layout that nodes pull images from (default: where `cobalt images` puts them)",
+    )
+    parser.add_argument(
         "--yes", action="store_true", help="install missing Debian packages without asking"
     )
     parser.add_argument(
@@ -42,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     wishes = cluster.Wishes(
         nodes=arguments.nodes,
         audit=arguments.audit,
+        images=arguments.images and arguments.images.absolute(),
         install_packages=arguments.yes,
         merge_kubeconfig=arguments.merge_kubeconfig,
     )
