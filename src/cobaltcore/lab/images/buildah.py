@@ -12,12 +12,14 @@ from typing import IO
 from cobaltcore.lab.images import scratch
 
 # Debian packages that a build needs on this machine.
-PACKAGES = ("buildah", "mmdebstrap")
-PROGRAMS = ("buildah", "mmdebstrap", "unshare", "nsenter")
+PACKAGES = ("buildah", "mmdebstrap", "iproute2")
+PROGRAMS = ("buildah", "mmdebstrap", "unshare", "nsenter", "ip")
 
 EPOCH = "SOURCE_DATE_EPOCH"
 
 _LATEST = "latest"
+# A network of nothing but the loopback device.
+_OFFLINE = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,7 @@ class Buildah:
         volumes: Mapping[Path, str],
         log: IO[bytes],
         environment: Mapping[str, str] | None = None,
+        is_offline: bool = False,
     ) -> int:
         """Run a command in a throw-away container of an image; return its exit code."""
         container = f"{image.rsplit('/', 1)[-1]}-run"
@@ -79,7 +82,16 @@ class Buildah:
             return code
         mounts = [f"--volume={source}:{target}" for source, target in volumes.items()]
         settings = [f"--env={name}={value}" for name, value in (environment or {}).items()]
-        code = self._run(["run", *mounts, *settings, container, "--", *command], log)
+        inside: list[str | Path] = [
+            *self._global,
+            "run",
+            *mounts,
+            *settings,
+            container,
+            "--",
+            *command,
+        ]
+        code = self._place.run([*(_OFFLINE if is_offline else ()), *inside], log)
         return code or self._run(["rm", container], log)
 
     def forget(self, name: str, log: IO[bytes]) -> None:

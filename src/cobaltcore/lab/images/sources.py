@@ -5,6 +5,8 @@ from pathlib import Path
 
 from cobaltcore.lab import errors
 
+TOOLS = "tools"
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -20,7 +22,7 @@ class Sources:
     @property
     def tools(self) -> Path:
         """Scripts that build steps run; no image contains them."""
-        return self.images / "tools"
+        return self.images / TOOLS
 
     @property
     def patches(self) -> Path:

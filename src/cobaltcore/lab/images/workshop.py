@@ -19,10 +19,12 @@ from cobaltcore.lab.images import (
     recipe,
     rootfs,
     scratch,
+    sources,
     store,
 )
 
 CHECK_AT = "/run/check"
+TOOLS_AT = "/run/tools"
 _LOCAL_TAG = "latest"
 
 
@@ -142,8 +144,12 @@ class Workshop:
         code = self.tools.run_in(
             local_name(made.name),
             ["/bin/sh", "-eu", CHECK_AT],
-            volumes={made.directory / recipe.CHECK: f"{CHECK_AT}:ro"},
+            volumes={
+                made.directory / recipe.CHECK: f"{CHECK_AT}:ro",
+                made.directory.parent / sources.TOOLS: f"{TOOLS_AT}:ro",
+            },
             log=log,
+            is_offline=True,
         )
         self._expect(code, made.name, f"{made.directory / recipe.CHECK} failed")
 

@@ -1,0 +1,130 @@
+import io
+import tarfile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cobaltcore.lab import errors
+from cobaltcore.lab.images import oci, store
+
+
+def a_store(root: Path) -> store.Store:
+    kept = store.Store(root / "store")
+    kept.prepare()
+    return kept
+
+
+def an_image(kept: store.Store, *contents: bytes) -> str:
+    """An image of layers that are no tar files, which nobody here unpacks."""
+    layers = []
+    for content in contents:
+        blob = kept.add(content)
+        layers.append(oci.Descriptor(media_type=oci.LAYER, digest=blob.digest, size=blob.size))
+    digests = [layer.digest for layer in layers]
+    config = kept.add(oci.configuration(digests, settings={}, created="1970-01-01T00:00:00Z"))
+    described = oci.Descriptor(media_type=oci.CONFIG, digest=config.digest, size=config.size)
+    return kept.add(oci.encode(oci.Manifest(config=described, layers=layers))).digest
+
+
+def a_record(kept: store.Store, name: str, digest: str) -> store.Record:
+    layers = {layer.digest: layer.size for layer in kept.manifest(digest).layers}
+    return store.Record(
+        name=name,
+        release="2025.2",
+        version="1.0",
+        inputs="key",
+        parents={},
+        archive="",
+        digest=digest,
+        layers=layers,
+    )
+
+
+def test_a_record_is_found_again(tmp_path: Path) -> None:
+    kept = a_store(tmp_path)
+    record = a_record(kept, "keystone", an_image(kept, b"layer"))
+
+    kept.remember(record)
+
+    assert kept.records("2025.2") == {"keystone": record}
+
+
+def test_a_record_without_its_image_is_none(tmp_path: Path) -> None:
+    kept = a_store(tmp_path)
+    record = a_record(kept, "keystone", an_image(kept, b"layer"))
+    kept.remember(record)
+
+    kept.blob(record.digest).unlink()
+
+    assert kept.records("2025.2") == {}
+
+
+def test_a_record_that_was_cut_off_is_none(tmp_path: Path) -> None:
+    kept = a_store(tmp_path)
+    record = a_record(kept, "keystone", an_image(kept, b"layer"))
+    kept.remember(record)
+
+    (kept.directory / "records" / "2025.2" / "keystone.json").write_bytes(b'{"name": "key')
+
+    assert kept.records("2025.2") == {}
+
+
+def test_an_archive_has_shared_layers_once_and_all_names(tmp_path: Path) -> None:
+    kept = a_store(tmp_path)
+    one, two = an_image(kept, b"base", b"one"), an_image(kept, b"base", b"two")
+    target = io.BytesIO()
+
+    kept.archive({"r/one:1": one, "r/one:latest": one, "r/two:1": two}, target)
+
+    target.seek(0)
+    with tarfile.open(fileobj=target) as tar:
+        names = tar.getnames()
+        index = tar.extractfile("index.json")
+        assert index is not None
+        found = msgspec.json.decode(index.read(), type=oci.Index)
+    assert len(names) == len(set(names)) == 2 + 3 + 2 + 2
+    assert {entry.annotations[oci.CONTAINERD_NAME] for entry in found.manifests} == {
+        "r/one:1",
+        "r/one:latest",
+        "r/two:1",
+    }
+
+
+def test_blobs_that_no_image_needs_are_removed(tmp_path: Path) -> None:
+    kept = a_store(tmp_path)
+    wanted, unwanted = an_image(kept, b"base", b"one"), an_image(kept, b"base", b"two")
+    kept.remember(a_record(kept, "one", wanted))
+
+    kept.collect_garbage()
+
+    assert kept.blob(wanted).exists()
+    assert not kept.blob(unwanted).exists()
+    assert len(list(kept.blobs.iterdir())) == 4
+
+
+def test_a_finished_layout_moves_into_the_store(tmp_path: Path) -> None:
+    kept, other = a_store(tmp_path), a_store(tmp_path / "other")
+    digest = an_image(other, b"base", b"one")
+    base = kept.add(b"base")
+    layout = tmp_path / "layout"
+    kept.lend(layout, [base.digest])
+    missing = {path.name for path in other.blobs.iterdir()} - {kept.blob(base.digest).name}
+    for name in missing:
+        (layout / "blobs" / "sha256" / name).write_bytes((other.blobs / name).read_bytes())
+    other.write_layout(layout, digest)
+
+    assert kept.adopt(layout) == digest
+
+    assert [kept.blob(la.digest).read_bytes() for la in kept.manifest(digest).layers] == [
+        b"base",
+        b"one",
+    ]
+    assert not layout.exists()
+
+
+def test_two_builds_at_once_are_refused(tmp_path: Path) -> None:
+    kept = a_store(tmp_path)
+
+    with kept.locked(), pytest.raises(errors.LabError, match="another build"), kept.locked():
+        pass
