@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,12 +14,7 @@ from tests.support import lab_providers, workloads
 from tests.support.lab import Lab, eventually, kill
 
 DAEMONS = ("ceph-mon", "ceph-mgr", "ceph-osd")
-MEMBERS = (
-    ("cephblockpool", "images"),
-    ("cephblockpool", "volumes"),
-    ("cephclient", "glance"),
-    ("cephclient", "cinder"),
-)
+OBJECTS = 5
 # Keys come from files and go to files: none is ever on a command line.
 SCRIPT = """
 umask 077; mkdir -p /tmp/ceph
@@ -64,14 +59,13 @@ class LabCeph:
 
     def wait(self) -> None:
         """Wait until everything is reported as ready."""
-        for kind, name in (("cephcluster", "rook-ceph"), *MEMBERS):
-            eventually(partial(self.is_ready, kind, name), f"{kind} {name} Ready")
+        kinds = "cephclusters,cephblockpools,cephclients"
 
-    def is_ready(self, kind: str, name: str) -> bool:
-        found = self.lab.get(kind, "-n", self.namespace, name)
-        status = found.get("status", {})
-        current = status.get("observedGeneration") == found.get("metadata", {}).get("generation")
-        return bool(current and status.get("phase") == "Ready")
+        def all_ready() -> bool:
+            found = self.lab.get(kinds, "-n", self.namespace).get("items", [])
+            return len(found) == OBJECTS and all(map(_is_ready, found))
+
+        eventually(all_ready, "the cluster, its pools and its users are Ready")
 
     def status(self) -> dict[str, Any]:
         """What Ceph itself says."""
@@ -167,3 +161,9 @@ class User:
 
     def remove(self) -> None:
         self.lab.kubectl("delete", "pod", "-n", self.namespace, self.pod)
+
+
+def _is_ready(obj: Mapping[str, Any]) -> bool:
+    status = obj.get("status", {})
+    current = status.get("observedGeneration") == obj["metadata"]["generation"]
+    return bool(current and status.get("phase") == "Ready")

@@ -178,7 +178,8 @@ class Clusters:
         check = await self._check(live, fsid)
         if check.waits_for and not phases.is_created(live):
             await self._report(live, phases.progressing(daemons.OSD, check.waits_for))
-            return RETRY
+            # Where Ceph answers, the waiting was done there.
+            return RETRY if check.health.health == health.ERROR else timedelta()
         await self._report(live, phases.CREATED, check)
         await self._tell_created(live)
         return timedelta(seconds=max(0.0, check.due - self._clock.monotonic()))

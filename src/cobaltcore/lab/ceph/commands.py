@@ -120,7 +120,8 @@ class PodCeph:
             raise Silent(f"Ceph cannot be asked in pod {pod}: {error.message}") from error
         if done.code:
             said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-            raise Silent(f"Ceph does not answer in pod {pod}: {said}")
+            why = said or f"exit code {done.code}"
+            raise Silent(f"Ceph does not answer in pod {pod}: {why}")
         return msgspec.json.decode(done.stdout, type=Report)
 
     async def _monitor(self, namespace: str) -> Key:
