@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cobaltcore.lab.images import buildah, recipe, release, sources
 
-FORMAT = "1"
+FORMAT = "2"
 OWN = "cobaltcore"
 
 _PROJECT_FILES = ("pyproject.toml", "uv.lock", "README.md", "LICENSE")

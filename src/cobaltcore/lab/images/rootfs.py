@@ -1,6 +1,7 @@
 """The root file system that every image stands on, made of Debian's packages by mmdebstrap."""
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -10,9 +11,17 @@ OPTIONS = "options"
 _APT_CONF = "etc/apt/apt.conf.d/00host"
 
 
-def build(
-    options: Path, target: Path, place: scratch.Scratch, *, authority: Path | None, log: IO[bytes]
-) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A root file system to make: with which options and time stamp, into which tar file."""
+
+    options: Path
+    epoch: str
+    target: Path
+    authority: Path | None
+
+
+def build(order: Order, place: scratch.Scratch, log: IO[bytes]) -> int:
     """Write the root file system as a tar file; return mmdebstrap's exit code.
 
     The machine's package settings are in it while it is made and gone at the end. The package
@@ -23,12 +32,17 @@ def build(
     for name, seen_at in (("outside", settings / "outside"), ("inside", hostsettings.SEEN_AT)):
         copy = place.outside(settings / name)
         copy.mkdir(parents=True)
-        hostsettings.write_apt(copy, seen_at, {}, authority)
+        hostsettings.write_apt(copy, seen_at, {}, order.authority)
     command: list[str | Path] = [
+        *("env", f"SOURCE_DATE_EPOCH={order.epoch}"),
         *("mmdebstrap", "--mode=root", "--format=tar", "--quiet", "--skip=output/dev"),
-        *options.read_text().splitlines(),
+        *order.options.read_text().splitlines(),
         *_hooks(settings, lists=place.place / "host" / "lists"),
-        *(aptsettings.SUITE, target, settings / "outside" / "sources.list.d" / "host.sources"),
+        *(
+            aptsettings.SUITE,
+            order.target,
+            settings / "outside" / "sources.list.d" / "host.sources",
+        ),
     ]
     try:
         return place.run(command, log)

@@ -88,13 +88,13 @@ class Workshop:
 
     def _root_file_system(self, made: recipe.Recipe, given: inputs.Inputs, log: IO[bytes]) -> str:
         tar = self.kept.directory / "tmp" / "rootfs.tar"
-        code = rootfs.build(
-            made.directory / rootfs.OPTIONS,
-            tar,
-            self.place,
+        order = rootfs.Order(
+            options=made.directory / rootfs.OPTIONS,
+            epoch=given.arguments[buildah.EPOCH],
+            target=tar,
             authority=hostsettings.find_authority(os.environ),
-            log=log,
         )
+        code = rootfs.build(order, self.place, log)
         self._expect(code, made.name, "the root file system cannot be made")
         layer = self.kept.add_layer(tar)
         settings = {"Cmd": ["/bin/sh"], "Labels": dict(given.labels)}
