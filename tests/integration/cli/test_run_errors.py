@@ -61,7 +61,7 @@ def test_a_user_without_rights(installed_crds: ControlPlaneHarness, tmp_path: Pa
 def test_missing_crds(bare_control_plane: ControlPlaneHarness, tmp_path: Path) -> None:
     config = bare_control_plane.kubeconfig()
     done = cobalt("run", "--kubeconfig", str(config), "--health-port", "0", home=tmp_path)
-    assert_says(done, "does not serve SecretAggregate", "hint: install the CRDs")
+    assert_says(done, "the API server does not serve ", "hint: install the CRDs")
 
 
 def test_an_unknown_operator(tmp_path: Path) -> None:

