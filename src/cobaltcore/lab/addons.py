@@ -121,6 +121,7 @@ class Server:
             if node["metadata"]["name"] not in fresh or await self._reported(node, began)
         ]
         phase.detail(f"{len(counted)}/{len(nodes)}")
+        phase.result(phase.latest)
         return len(counted) == len(nodes)
 
     async def _reported(self, node: Object, since: datetime) -> bool:

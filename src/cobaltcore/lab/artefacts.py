@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from cobaltcore.lab import home, kubebuild, ociarchive, pause
@@ -12,16 +12,24 @@ PAUSE = "pause"
 COREDNS = "coredns"
 
 
-def install_programs(place: home.Home) -> None:
-    """Put the built programs into an instance: linked, so that they cost no time or space."""
+def install(place: home.Home, *, report: Callable[[str], None]) -> dict[str, str]:
+    """Put programs and images into an instance, built where missing; return images' references."""
+    binaries = {
+        name: kubebuild.ensure(target, report=report) for name, target in kubebuild.TARGETS.items()
+    }
+    _install_programs(place, binaries)
+    return _install_images(place, binaries[kubebuild.ADDONS.name])
+
+
+def _install_programs(place: home.Home, binaries: Mapping[str, Path]) -> None:
+    """Link the programs, which costs no time or space."""
     place.programs.mkdir(exist_ok=True)
-    for target in kubebuild.TARGETS.values():
-        binary = kubebuild.ensure(target)
-        _link(binary, place.programs / target.name)
-        for program in target.programs:
+    for name, binary in binaries.items():
+        _link(binary, place.programs / name)
+        for program in kubebuild.TARGETS[name].programs:
             link = place.programs / program
             if not link.is_symlink():
-                link.symlink_to(target.name)
+                link.symlink_to(name)
 
 
 def build_of(place: home.Home) -> str:
@@ -33,10 +41,9 @@ def build_of(place: home.Home) -> str:
     return f"{found.st_size}-{found.st_mtime_ns}"
 
 
-def install_images(place: home.Home) -> dict[str, str]:
-    """Make the images' archives where they are missing; return their references by name."""
+def _install_images(place: home.Home, addons: Path) -> dict[str, str]:
+    """Make the images' archives where they are missing."""
     place.images.mkdir(exist_ok=True)
-    addons = kubebuild.ensure(kubebuild.ADDONS)
     shared = kubebuild.cache_directory() / "lab-images" / f"{COREDNS}-{addons.parent.name}.tar"
     _ensure(shared, lambda: coredns_image(addons))
     _ensure(place.images / f"{PAUSE}.tar", pause_image)

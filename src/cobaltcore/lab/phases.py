@@ -54,12 +54,17 @@ class Phase:
     def __init__(self, tell: Callable[[State, str], None]) -> None:
         self._tell = tell
         self.latest = ""
+        self.outcome = ""
 
     def detail(self, text: str) -> None:
         """Say how far it is."""
         if text != self.latest:
             self.latest = text
             self._tell("running", text)
+
+    def result(self, text: str) -> None:
+        """Say what came out of it, for the line that stays."""
+        self.outcome = text
 
 
 class Phases:
@@ -96,7 +101,7 @@ class Phases:
             tell("failed", phase.latest)
             raise
         self.seconds[name] = round(self._clock() - began, 3)
-        tell("done", phase.latest)
+        tell("done", phase.outcome)
 
 
 class Plain:

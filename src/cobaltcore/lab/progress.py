@@ -3,11 +3,39 @@
 import sys
 import time
 from collections.abc import Callable
-from typing import TextIO
+from typing import Protocol, TextIO
 
 PLAIN_EVERY_SECONDS = 15.0
 TERMINAL_EVERY_SECONDS = 0.2
 _CLEAR_LINE = "\r\x1b[2K"
+
+
+class Shown(Protocol):
+    """Whoever shows how far something is."""
+
+    def update(self, state: str) -> None:
+        """Hear the latest state."""
+        ...
+
+    def finish(self, state: str) -> None:
+        """Hear the last state."""
+        ...
+
+
+class Relay:
+    """Passes every state on to a command that shows progress in its own way."""
+
+    def __init__(self, title: str, report: Callable[[str], None]) -> None:
+        self._title = title
+        self._report = report
+
+    def update(self, state: str) -> None:
+        """Pass the state on."""
+        self._report(f"{self._title}: {state}")
+
+    def finish(self, state: str) -> None:
+        """Pass the last state on."""
+        self.update(state)
 
 
 class Progress:

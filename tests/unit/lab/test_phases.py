@@ -30,20 +30,22 @@ def test_a_phase_tells_its_start_its_details_and_its_end() -> None:
         clock.now = 2.0
         phase.detail("1/2")
         phase.detail("1/2")
+        phase.result("2 built")
         clock.now = 3.5
     assert [(e.state, e.seconds, e.detail) for e in notes.events] == [
         ("started", 0.0, ""),
         ("running", 2.0, "1/2"),
-        ("done", 3.5, "1/2"),
+        ("done", 3.5, "2 built"),
     ]
     assert shown.seconds == {"build": 3.5}
 
 
 def test_a_phase_that_fails_says_so_and_lets_the_error_through() -> None:
     notes = Notes()
-    with pytest.raises(ValueError, match="no"), phases.Phases(notes).phase("build"):
+    with pytest.raises(ValueError, match="no"), phases.Phases(notes).phase("build") as phase:
+        phase.detail("1/2")
         raise ValueError("no")
-    assert notes.events[-1].state == "failed"
+    assert (notes.events[-1].state, notes.events[-1].detail) == ("failed", "1/2")
 
 
 def test_total_goes_on_over_phases() -> None:
