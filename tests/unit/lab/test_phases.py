@@ -42,9 +42,14 @@ def test_a_phase_tells_its_start_its_details_and_its_end() -> None:
 
 def test_a_phase_that_fails_says_so_and_lets_the_error_through() -> None:
     notes = Notes()
-    with pytest.raises(ValueError, match="no"), phases.Phases(notes).phase("build") as phase:
-        phase.detail("1/2")
-        raise ValueError("no")
+
+    def fail() -> None:
+        with phases.Phases(notes).phase("build") as phase:
+            phase.detail("1/2")
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        fail()
     assert (notes.events[-1].state, notes.events[-1].detail) == ("failed", "1/2")
 
 
