@@ -85,7 +85,7 @@ class Run:
                 # Ends every process of the build, so that the pool's threads come back.
                 shop.place.stop()
                 raise
-        phase.detail(f"{total} built")
+        phase.result(f"{total} built")
 
     def _start(
         self,
@@ -163,8 +163,10 @@ def build(tree: sources.Sources, directory: Path, wishes: Wishes, shown: phases.
             if wishes.is_refresh or run.stale():
                 _build(run, phase)
             else:
-                phase.detail(f"all {len(recipes)} are up to date")
+                phase.result(f"all {len(recipes)} are up to date")
         catalogue.write_index(tree, kept)
+        if run.seconds:
+            kept.collect_garbage()
     reused = [name for name in recipes if name not in run.seconds]
     return Result(built=run.seconds, reused=reused, records=run.done)
 
@@ -181,7 +183,6 @@ def _build(run: Run, phase: phases.Phase) -> None:
             context.archive = shop.archive_state()
         run.stale()
         run.build(shop, phase)
-    context.kept.collect_garbage()
 
 
 def _progress(done: int, total: int, running: Iterable[str]) -> str:
