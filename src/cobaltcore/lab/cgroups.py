@@ -15,7 +15,9 @@ TOP = "cobaltcore"
 SYSTEM = "system"
 # What a kubelet manages; the systemd hierarchy is there for the container runtime.
 CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "blkio", "pids")
-DELEGATED = ("cpu", "cpuset", "io", "memory", "pids")
+REQUIRED = ("cpu", "cpuset", "memory", "pids")
+# A kubelet insists on every one of these that the machine has.
+DELEGATED = (*REQUIRED, "hugetlb", "io")
 
 _TREE = Path("/sys/fs/cgroup")
 
@@ -46,7 +48,7 @@ def missing_controllers(tree: Path = _TREE) -> list[str]:
     unified = tree / "cgroup.controllers"
     if unified.exists():
         offered = set(unified.read_text().split())
-        return [each for each in DELEGATED if each not in offered]
+        return [each for each in REQUIRED if each not in offered]
     return [each for each in CONTROLLERS if not (tree / each / "cgroup.procs").exists()]
 
 
@@ -109,7 +111,8 @@ def _open_up(group: Path, *, delegates: bool) -> None:
         if not delegates and own.exists() and not own.read_text().strip():
             own.write_text(above.read_text())
     if delegates:
-        wanted = " ".join(f"+{each}" for each in DELEGATED)
+        offered = (group.parent / "cgroup.controllers").read_text().split()
+        wanted = " ".join(f"+{each}" for each in DELEGATED if each in offered)
         (group.parent / "cgroup.subtree_control").write_text(wanted)
 
 

@@ -54,11 +54,16 @@ def test_a_new_group_exists_everywhere(mixed: Path) -> None:
     assert all((each / "cobaltcore/lab/node/system").is_dir() for each in mixed.iterdir())
 
 
-def test_a_new_group_of_a_unified_machine_passes_controllers_on(unified: Path) -> None:
-    cgroups.create(cgroups.find(unified), "cobaltcore/lab")
-    wanted = "+cpu +cpuset +io +memory +pids"
-    assert (unified / "cgroup.subtree_control").read_text() == wanted
-    assert (unified / "cobaltcore" / "cgroup.subtree_control").read_text() == wanted
+def test_a_new_group_of_a_unified_machine_gets_the_controllers_that_there_are(
+    unified: Path,
+) -> None:
+    hierarchies = cgroups.find(unified)
+    cgroups.create(hierarchies, "cobaltcore")
+    assert (unified / "cgroup.subtree_control").read_text() == "+cpu +cpuset +memory +pids +io"
+    (unified / "cobaltcore/cgroup.controllers").write_text("cpu cpuset memory pids\n")
+    cgroups.create(hierarchies, "cobaltcore/lab")
+    delegated = (unified / "cobaltcore/cgroup.subtree_control").read_text()
+    assert delegated == "+cpu +cpuset +memory +pids"
 
 
 def test_processes_of_all_hierarchies_and_depths_are_found(mixed: Path) -> None:

@@ -1,0 +1,117 @@
+"""All images of the source tree: built, checked, signed, described; equal when built again."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cobaltcore.lab.images import aptsettings, recipe, store
+from tests.support import built_images
+
+UNPACKED_LIMIT_BYTES = 1_500_000_000
+# What installers leave in a file system that is not the packages' own.
+LEFTOVERS = re.compile(r"^(run/host|run/tools|var/lib/apt/lists/.|var/cache/apt/.|root/\.cache/)")
+
+
+@pytest.fixture(scope="module")
+def kept() -> store.Store:
+    """The user's store with every image in it."""
+    built_images.build("--quiet")
+    return built_images.default_store()
+
+
+@pytest.fixture(scope="module")
+def layers(kept: store.Store) -> set[str]:
+    return {la for record in kept.records(built_images.RELEASE).values() for la in record.layers}
+
+
+def test_every_image_is_current_signed_and_described(kept: store.Store) -> None:
+    found = built_images.listing(kept)
+
+    names = {image["repository"].rsplit("/", 1)[1] for image in found["images"]}
+    assert names == set(recipe.read_all(built_images.TREE))
+    for image in found["images"]:
+        assert image["state"] == "current", image
+        assert image["isSigned"], image
+        assert image["version"] == image["tags"][0], image
+        assert json.loads(Path(image["materials"]).read_text())["components"], image
+
+
+def test_a_second_build_does_nothing(kept: store.Store) -> None:
+    before = (kept.directory / "index.json").read_bytes()
+
+    done = subprocess.run(
+        [built_images.TREE.root / ".venv/bin/cobalt", "images", "build", "--json"],
+        capture_output=True,
+        check=True,
+    )
+
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["built"] == {}
+    assert set(result["reused"]) == set(recipe.read_all(built_images.TREE))
+    assert (kept.directory / "index.json").read_bytes() == before
+
+
+def test_service_images_share_their_layers(kept: store.Store) -> None:
+    records = kept.records(built_images.RELEASE)
+    unpacked = {la: n for name in built_images.SERVICES for la, n in records[name].layers.items()}
+
+    assert sum(unpacked.values()) < UNPACKED_LIMIT_BYTES
+
+
+def test_the_reply_patch_is_in_the_tags_and_bills_of_all_that_have_the_library(
+    kept: store.Store,
+) -> None:
+    for image in built_images.listing(kept)["images"]:
+        bill = json.loads(Path(image["materials"]).read_text())
+        library = [part for part in bill["components"] if part["name"] == "oslo-messaging"]
+        if not library:
+            continue
+        (patch,) = library[0]["pedigree"]["patches"]
+        assert "delay = 0.001" in patch["diff"]["text"]["content"]
+        assert f"{image['version']}-p1" in image["tags"]
+
+
+def test_no_image_has_anything_of_the_machine_that_built_it(
+    kept: store.Store, layers: set[str]
+) -> None:
+    mirrors = [source.uri.encode() for source in aptsettings.find_sources()]
+    resolver = Path("/etc/resolv.conf").read_bytes()
+    for layer in layers:
+        for member, content in built_images.members(kept, layer):
+            name = member.name.removeprefix("./")
+            assert not LEFTOVERS.match(name), name
+            if name in {"etc/resolv.conf", "etc/hostname", "etc/hosts", "etc/machine-id"}:
+                assert not content.strip(), name
+            if name.startswith("etc/"):
+                assert not [uri for uri in mirrors if uri in content], name
+                assert resolver not in content or not resolver.strip(), name
+
+
+def test_all_files_of_a_layer_are_of_the_same_time(kept: store.Store, layers: set[str]) -> None:
+    epoch = 1761609600
+    for layer in layers:
+        for member, _ in built_images.members(kept, layer):
+            assert member.mtime <= epoch, member.name
+
+
+@pytest.fixture(scope="module")
+def built_again(tmp_path_factory: pytest.TempPathFactory) -> store.Store:
+    """The identity service and all it stands on, from nothing and without any cache."""
+    place = tmp_path_factory.mktemp("again")
+    built_images.build("--quiet", "--store", str(place / "store"), "keystone", "memcached")
+    return store.Store(place / "store")
+
+
+def test_the_same_inputs_give_the_same_layers(kept: store.Store, built_again: store.Store) -> None:
+    first = kept.records(built_images.RELEASE)
+    again = built_again.records(built_images.RELEASE)
+    if again["debian"].archive != first["debian"].archive:
+        built_images.build("--quiet", "--refresh")
+        first = kept.records(built_images.RELEASE)
+
+    for name, record in again.items():
+        assert list(record.layers) == list(first[name].layers), name
+        assert record.digest == first[name].digest, name
