@@ -1,20 +1,25 @@
 """The one seam to the network: a request in, bytes out. Tests put faults in between here."""
 
 import asyncio
+import os
 import socket
 import weakref
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from ssl import SSLContext
+from ssl import SSLCertVerificationError, SSLContext, create_default_context
 from typing import Protocol
+from urllib.parse import quote, urlencode, urlsplit
 
 import aiohttp
 import msgspec
 
-from cobaltcore.runtime import errors
+from cobaltcore.runtime import errors, http1
+from cobaltcore.runtime.pool import Pool, Server
 
 Headers = tuple[tuple[str, str], ...]
+
+_PATH_CHARACTERS = "/:@!$&'()*+,;=-._~%?"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +47,8 @@ class Connection:
     """Where the API server is, and as whom we speak to it."""
 
     server: str
-    ssl: SSLContext | bool = True
+    ssl: SSLContext | None = None
+    """Settings for an https server; without them the system's authorities count."""
     credentials: Credentials | None = None
     namespace: str = "default"
     server_name: str = ""
@@ -152,21 +158,35 @@ class _WebSocket:
 
 
 class HttpTransport:
-    """Transport on aiohttp with a shared connection pool."""
+    """Transport over kept connections; WebSockets are left to aiohttp."""
 
     def __init__(self, connection: Connection, *, agent: str, request_timeout: float = 30) -> None:
         self._connection = connection
         self._agent = agent
-        self._timeout = aiohttp.ClientTimeout(total=request_timeout, sock_connect=5)
+        self._timeout = request_timeout
+        self._path = urlsplit(connection.server).path
+        self._tls = _tls(connection)
+        self._pool = Pool(
+            Server.parse(
+                connection.server,
+                certificate_name=connection.server_name,
+                proxy=connection.proxy,
+            )
+        )
+        self._head: tuple[Identity, bytes] | None = None
         self._session: aiohttp.ClientSession | None = None
         self._sockets = _Sockets()
 
     async def send(self, request: Request) -> Response:
         """Send a request and return the whole answer."""
         try:
-            async with self._exchange(request, self._timeout) as answer:
-                return Response(answer.status, await answer.read(), _retry_after(answer))
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            answer = await self._ask(request, within=self._timeout)
+            try:
+                body = await answer.body(within=self._timeout)
+                return Response(answer.status, body, answer.retry_after)
+            finally:
+                self._pool.give_back(answer)
+        except (TimeoutError, OSError) as error:
             raise self._unreachable(error) from error
 
     @asynccontextmanager
@@ -174,19 +194,16 @@ class HttpTransport:
         self, request: Request, *, idle_timeout: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a request whose answer comes in pieces, none later than `idle_timeout` seconds."""
-        limits = aiohttp.ClientTimeout(total=None, sock_connect=5, sock_read=idle_timeout)
         try:
-            async with self._exchange(request, limits) as answer:
+            answer = await self._ask(request, within=idle_timeout)
+            try:
                 if answer.status >= 400:
-                    retry_after = _retry_after(answer)
-                    raise errors.from_status(
-                        answer.status, await answer.read(), retry_after=retry_after
-                    )
-                try:
-                    yield answer.content.iter_any()
-                finally:
-                    _hang_up(answer)
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                    body = await answer.body(within=self._timeout)
+                    raise errors.from_status(answer.status, body, retry_after=answer.retry_after)
+                yield _pieces(answer, within=idle_timeout)
+            finally:
+                self._pool.give_back(answer)
+        except (TimeoutError, OSError) as error:
             raise self._unreachable(error) from error
 
     @asynccontextmanager
@@ -208,25 +225,80 @@ class HttpTransport:
 
     async def close(self) -> None:
         """Give up all connections."""
+        await self._pool.close()
         if self._session is not None:
             await self._session.close()
             await self._sockets.all_closed()
 
-    @asynccontextmanager
-    async def _exchange(
-        self, request: Request, limits: aiohttp.ClientTimeout
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _ask(self, request: Request, *, within: float) -> http1.Connection:
+        """Send a request and wait for the status; with newer credentials if these are refused."""
         credentials = self._connection.credentials
-        identity = fresh = await credentials.identity() if credentials else _ANONYMOUS
-        async with self._open(request, limits, identity) as answer:
-            if answer.status == 401 and credentials:
-                credentials.rejected(identity)
-                fresh = await credentials.identity()
-            if fresh is identity:
-                yield answer
-                return
-        async with self._open(request, limits, fresh) as answer:
-            yield answer
+        identity = await credentials.identity() if credentials else _ANONYMOUS
+        answer = await self._ask_as(identity, request, within)
+        if answer.status != 401 or credentials is None:
+            return answer
+        credentials.rejected(identity)
+        try:
+            fresh = await credentials.identity()
+        except BaseException:
+            self._pool.give_back(answer)
+            raise
+        if fresh is identity:
+            return answer
+        self._pool.give_back(answer)
+        return await self._ask_as(fresh, request, within)
+
+    async def _ask_as(
+        self, identity: Identity, request: Request, within: float
+    ) -> http1.Connection:
+        tls = (identity.ssl or self._tls) if self._tls else None
+        written = self._written(identity, request)
+        try:
+            return await self._begin(await self._pool.take(tls), written, within)
+        except http1.Stale:
+            # The server may have carried out a write before it closed the connection.
+            if request.method != "GET":
+                raise
+        return await self._begin(await self._pool.take(tls, fresh=True), written, within)
+
+    async def _begin(
+        self, answer: http1.Connection, written: bytes, within: float
+    ) -> http1.Connection:
+        answer.send(written)
+        try:
+            await answer.head(within=within)
+        except BaseException:
+            self._pool.give_back(answer)
+            raise
+        return answer
+
+    def _written(self, identity: Identity, request: Request) -> bytes:
+        """A request as it goes over the wire."""
+        if self._head is None or self._head[0] is not identity:
+            self._head = (identity, self._common_headers(identity))
+        target = quote(self._path + request.path, safe=_PATH_CHARACTERS)
+        if request.params:
+            target += "?" + urlencode(request.params, quote_via=quote)
+        line = f"{request.method} {target} HTTP/1.1\r\nAccept: {request.accept}\r\n".encode()
+        if not request.body:
+            return b"%b%b\r\n" % (line, self._head[1])
+        return b"%b%bContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b" % (
+            line,
+            self._head[1],
+            request.content_type.encode(),
+            len(request.body),
+            request.body,
+        )
+
+    def _common_headers(self, identity: Identity) -> bytes:
+        host = urlsplit(self._connection.server).netloc
+        headers = (("Host", host), ("User-Agent", self._agent), *identity.headers)
+        if any(character in value for _, value in headers for character in "\r\n"):
+            raise errors.ConfigError(
+                f"the credentials for {self._connection.server} hold a line break",
+                hint="check the token or the user to impersonate in the kubeconfig",
+            )
+        return "".join(f"{name}: {value}\r\n" for name, value in headers).encode("latin-1")
 
     async def _upgrade(self, request: Request, protocol: str) -> aiohttp.ClientWebSocketResponse:
         credentials = self._connection.credentials
@@ -250,7 +322,7 @@ class HttpTransport:
             connection.server + request.path,
             protocols=[protocol],
             headers=[("User-Agent", self._agent), *identity.headers],
-            ssl=identity.ssl or connection.ssl,
+            ssl=identity.ssl or self._tls or True,
             server_hostname=connection.server_name or None,
             proxy=connection.proxy or None,
         )
@@ -258,50 +330,41 @@ class HttpTransport:
     def _shared_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.open),
-                auto_decompress=True,
+                connector=aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.open)
             )
         return self._session
 
-    def _open(
-        self, request: Request, limits: aiohttp.ClientTimeout, identity: Identity
-    ) -> aiohttp.client._RequestContextManager:
-        connection = self._connection
-        headers = [("User-Agent", self._agent), ("Accept", request.accept), *identity.headers]
-        if request.body:
-            headers.append(("Content-Type", request.content_type))
-        return self._shared_session().request(
-            request.method,
-            # Joined by hand, because a server behind a gateway has a path of its own.
-            connection.server + request.path,
-            params=request.params,
-            data=request.body or None,
-            headers=headers,
-            timeout=limits,
-            ssl=identity.ssl or connection.ssl,
-            server_hostname=connection.server_name or None,
-            proxy=connection.proxy or None,
-        )
-
     def _unreachable(self, error: Exception) -> errors.Unreachable:
-        if isinstance(error, aiohttp.ClientConnectorCertificateError):
-            cause = getattr(error.certificate_error, "verify_message", str(error))
+        refused = getattr(error, "certificate_error", error)
+        if isinstance(refused, SSLCertVerificationError):
+            cause = refused.verify_message or str(refused)
             return errors.Unreachable(
                 f"the certificate of the API server at {self._connection.server} "
                 f"is not accepted: {cause}",
                 hint="check certificate-authority and tls-server-name in the kubeconfig",
             )
-        cause = str(error) or type(error).__name__
         return errors.Unreachable(
-            f"the API server at {self._connection.server} does not answer: {cause}",
+            f"the API server at {self._connection.server} does not answer: {_cause(error)}",
             hint="check that the server runs and that the address in the kubeconfig is right",
         )
 
 
-def _hang_up(answer: aiohttp.ClientResponse) -> None:
-    """A stream that is left early is cut: a polite end would wait for the server's next words."""
-    if answer.connection is not None and answer.connection.transport is not None:
-        answer.connection.transport.abort()
+async def _pieces(answer: http1.Connection, *, within: float) -> AsyncIterator[bytes]:
+    while piece := await answer.piece(within=within):
+        yield piece
+
+
+def _tls(connection: Connection) -> SSLContext | None:
+    if not connection.server.startswith("https:"):
+        return None
+    return connection.ssl or create_default_context()
+
+
+def _cause(error: Exception) -> str:
+    # The event loop's own words for a refused connection hold an address and no reason.
+    if isinstance(error, ConnectionError) and error.errno:
+        return os.strerror(error.errno)
+    return str(error) or type(error).__name__
 
 
 def _refusal(request: Request, status: int) -> errors.ApiError:
@@ -309,8 +372,3 @@ def _refusal(request: Request, status: int) -> errors.ApiError:
     path = request.path.partition("?")[0]
     message = {"message": f"the API server refuses a conversation at {path} (HTTP {status})"}
     return errors.from_status(status, msgspec.json.encode(message))
-
-
-def _retry_after(answer: aiohttp.ClientResponse) -> float:
-    value = answer.headers.get("Retry-After", "")
-    return float(value) if value.isdigit() else 0

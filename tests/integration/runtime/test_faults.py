@@ -15,14 +15,14 @@ from tests.support.scenario import Life
 @pytest.mark.parametrize(
     "fault",
     [
-        pytest.param(Fault(is_write, times=10, status=409), id="409 on every write"),
+        pytest.param(Fault(is_write, times=7, status=409), id="409 on every write"),
         pytest.param(
             Fault(is_write, times=4, status=429, retry_after=0.1), id="429 with Retry-After"
         ),
-        pytest.param(Fault(is_write, times=10, status=500), id="500"),
-        pytest.param(Fault(is_write, times=10, status=503), id="503"),
-        pytest.param(Fault(is_write, times=10, reset="before"), id="reset before the request"),
-        pytest.param(Fault(is_write, times=10, reset="after"), id="reset after the request"),
+        pytest.param(Fault(is_write, times=7, status=500), id="500"),
+        pytest.param(Fault(is_write, times=7, status=503), id="503"),
+        pytest.param(Fault(is_write, times=7, reset="before"), id="reset before the request"),
+        pytest.param(Fault(is_write, times=7, reset="after"), id="reset after the request"),
         pytest.param(Fault(is_write, times=5, delay=0.5), id="slow answers"),
         pytest.param(Fault(is_watch, times=8, reset="before"), id="watches refused"),
         pytest.param(Fault(is_watch, times=8, gone=True), id="410 on every watch"),
