@@ -24,6 +24,8 @@ from cobaltcore.lab.images import (
 
 PHASE = "images"
 MOST_JOBS = 4
+GIGABYTE = 10**9
+SPACE_NEEDED_BYTES = 6 * GIGABYTE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +174,7 @@ def build(tree: sources.Sources, directory: Path, wishes: Wishes, shown: phases.
 
 
 def _build(run: Run, phase: phases.Phase) -> None:
-    _expect_programs()
+    _expect_means(run.context.kept.directory)
     wishes, context = run.wishes, run.context
     phase.detail("preparing")
     with workshop.opened(context.kept, base=wishes.base) as shop:
@@ -189,11 +191,19 @@ def _progress(done: int, total: int, running: Iterable[str]) -> str:
     return f"{done}/{total}, building {', '.join(sorted(running))}"
 
 
-def _expect_programs() -> None:
+def _expect_means(directory: Path) -> None:
+    """Say what is missing before anything is done."""
     if os.geteuid():
         raise errors.LabError("images are built as root", hint="run the command with sudo")
     if missing := [name for name in buildah.PROGRAMS if not shutil.which(name)]:
         raise errors.LabError(
             f"{', '.join(missing)} cannot be found",
             hint=f"apt-get install {' '.join(buildah.PACKAGES)}",
+        )
+    free = shutil.disk_usage(directory).free
+    if free < SPACE_NEEDED_BYTES:
+        raise errors.LabError(
+            f"{directory} has {free / GIGABYTE:.1f} GB free, and images need "
+            f"{SPACE_NEEDED_BYTES / GIGABYTE:.0f} GB",
+            hint="make room, or choose another place with --store",
         )

@@ -76,11 +76,11 @@ def references(
             hint=f"cobalt images build {' '.join(missing)}",
         )
     commit = tags.commit(tree.root, INPUT_FOLDERS)
-    return {
-        f"{recipe.REGISTRY}/{each}:{tag}": records[each].digest
-        for each in names
-        for tag in record_tags(records[each], commit)
-    }
+    found: dict[str, str] = {}
+    for record in (records[each] for each in names):
+        own = [f"{recipe.REGISTRY}/{record.name}:{tag}" for tag in record_tags(record, commit)]
+        found |= dict.fromkeys([*own, *record.aliases], record.digest)
+    return found
 
 
 def write_index(tree: sources.Sources, kept: store.Store) -> None:

@@ -62,6 +62,7 @@ def record(
         digest=digest,
         layers=layers,
         patches=patches,
+        aliases=list(made.aliases),
         built=datetime.now(UTC).isoformat(timespec="seconds"),
         attachments=attachments,
     )

@@ -17,6 +17,7 @@ CHECK = "check"
 _USES_IMAGE = re.compile(rf"^ARG \w+={re.escape(REGISTRY)}/([a-z0-9-]+)", re.MULTILINE)
 _MOUNTS_CONTEXT = re.compile(r"--mount=type=bind,from=([a-z-]+)")
 _VERSION_OF = re.compile(r'^LABEL io\.c5c3\.version-of="?([a-z0-9.+-]+)"?$', re.MULTILINE)
+_ALSO_KNOWN_AS = re.compile(r'^LABEL io\.c5c3\.also-known-as="?([^"\n]+)"?$', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class Recipe:
     parents: tuple[str, ...] = ()
     contexts: frozenset[str] = frozenset()
     version_package: str = ""
+    aliases: tuple[str, ...] = ()
 
     @property
     def is_root_file_system(self) -> bool:
@@ -61,12 +63,14 @@ def read(directory: Path) -> Recipe:
         return Recipe(name=name, directory=directory, version_package="base-files")
     text = (directory / CONTAINERFILE).read_text()
     version_of = _VERSION_OF.search(text)
+    also_known_as = _ALSO_KNOWN_AS.search(text)
     return Recipe(
         name=name,
         directory=directory,
         parents=tuple(dict.fromkeys(_USES_IMAGE.findall(text))),
         contexts=frozenset(_MOUNTS_CONTEXT.findall(text)),
         version_package=version_of[1] if version_of else "",
+        aliases=tuple(also_known_as[1].split()) if also_known_as else (),
     )
 
 

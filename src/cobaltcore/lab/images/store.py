@@ -37,6 +37,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str
     layers: dict[str, int]
     patches: list[str] = []
+    aliases: list[str] = []
     built: str = ""
     attachments: dict[str, str] = {}
     format: int = RECORD_FORMAT

@@ -1,0 +1,102 @@
+"""Images of this source tree, and their root file systems to run programs in."""
+
+import json
+import os
+import signal
+import subprocess
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cobaltcore.cli import main
+from cobaltcore.cli.commands import images as command
+from cobaltcore.lab.images import release, sources, store
+
+TREE = sources.find()
+RELEASE = "2025.2"
+SERVICES = tuple(release.read(TREE, RELEASE).refs)
+
+_ENTER = 'ip link set lo up && mount -t proc proc "$1/proc" && root="$1" && shift && exec chroot "$root" "$@"'
+
+
+def default_store() -> store.Store:
+    """The store that `cobalt images build` fills."""
+    return store.Store(command.default_store())
+
+
+def build(*arguments: str) -> None:
+    """Run `cobalt images build`; an error is told by the command itself."""
+    assert main.main(["images", "build", *arguments]) == 0
+
+
+def listing(kept: store.Store) -> dict[str, Any]:
+    """What `cobalt images list` says, as machines read it."""
+    done = subprocess.run(
+        [
+            TREE.root / ".venv/bin/cobalt",
+            "images",
+            "list",
+            "-o",
+            "json",
+            "--store",
+            kept.directory,
+        ],
+        capture_output=True,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def members(kept: store.Store, digest: str) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
+    """Every file of a layer with its content."""
+    with tarfile.open(kept.blob(digest)) as tar:
+        for member in tar:
+            content = tar.extractfile(member) if member.isfile() else None
+            yield member, content.read() if content else b""
+
+
+@dataclass(frozen=True)
+class Root:
+    """The unpacked root file system of an image."""
+
+    path: Path
+
+    @classmethod
+    def unpack(cls, kept: store.Store, name: str, target: Path) -> "Root":
+        """Lay the layers of an image over each other."""
+        target.mkdir()
+        for digest in kept.records(RELEASE)[name].layers:
+            subprocess.run(["tar", "-xf", kept.blob(digest), "-C", target], check=True)
+        return cls(target)
+
+    def command(self, arguments: Sequence[str], network_of: int | None = None) -> list[str]:
+        """A command line that runs a program in it, in a network of its own or a process's."""
+        spaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
+        if network_of is None:
+            spaces += ["--net"]
+        else:
+            spaces = ["nsenter", f"--net=/proc/{network_of}/ns/net", *spaces]
+        user = ["setpriv", "--reuid=42424", "--regid=42424", "--clear-groups"]
+        return [*spaces, "sh", "-c", _ENTER, "sh", str(self.path), *user, *arguments]
+
+
+@contextmanager
+def running(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> Iterator[int]:
+    """A program in the background; yields its process id."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **environment},
+        )
+    try:
+        yield process.pid
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
