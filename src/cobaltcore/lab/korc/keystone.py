@@ -3,7 +3,8 @@
 KeystoneError            something that may be gone at the next try
 ├── Unreachable          no answer
 └── Refused              an answer with an error status
-    ├── Unauthorized 401 ├── NotFound 404   └── Conflict 409
+    ├── Unauthorized 401 ├── Forbidden 403
+    └── NotFound 404     └── Conflict  409
 """
 
 import asyncio
@@ -50,6 +51,10 @@ class Unauthorized(Refused):
     """401: the credentials are not accepted."""
 
 
+class Forbidden(Refused):
+    """403: the credentials do not allow this."""
+
+
 class NotFound(Refused):
     """404: there is no such thing."""
 
@@ -58,7 +63,7 @@ class Conflict(Refused):
     """409: something of that name exists."""
 
 
-_BY_STATUS = {401: Unauthorized, 404: NotFound, 409: Conflict}
+_BY_STATUS = {401: Unauthorized, 403: Forbidden, 404: NotFound, 409: Conflict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +229,7 @@ class Keystone:
         """Whether a login with these credentials works at this moment."""
         call = Call("POST", f"{cloud.url}/auth/tokens", body=cloud.login)
         answer = await self._wire.send(call)
-        if answer.status == 401:
+        if answer.status in {401, 404}:  # 404: there is no such application credential
             return False
         _raise_for(answer, call)
         return True

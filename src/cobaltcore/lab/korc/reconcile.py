@@ -41,7 +41,8 @@ class Reconciler:
         access: Access,
         *,
         clock: Clock,
-        import_poll: timedelta = IMPORT_POLL,
+        secrets: Scope,
+        import_poll: timedelta,
     ) -> None:
         self._cluster = cluster
         self._row = row
@@ -49,9 +50,8 @@ class Reconciler:
         self._clock = clock
         self._work = Work(cluster, row, access, import_poll=import_poll)
         self._turns: weakref.WeakValueDictionary[Any, asyncio.Lock] = weakref.WeakValueDictionary()
-        references.add_indexes(cluster, row)
         self.controller = Controller(
-            f"korc-{row.kind.kind.lower()}", self.reconcile, self._sources(), clock=clock
+            f"korc-{row.kind.kind.lower()}", self.reconcile, self._sources(secrets), clock=clock
         )
 
     async def reconcile(self, key: Key) -> timedelta | None:
@@ -195,12 +195,10 @@ class Reconciler:
             lock = self._turns[place] = asyncio.Lock()
         return lock
 
-    def _sources(self) -> Iterator[Source]:
+    def _sources(self, secrets: Scope) -> Iterator[Source]:
         kind = self._row.kind
         yield Source(kind, itself)
-        yield Source(
-            SECRET, references.needing(self._cluster, kind, SECRET), Scope(metadata_only=True)
-        )
+        yield Source(SECRET, references.needing(self._cluster, kind, SECRET), secrets)
         for needed in sorted({each.kind for each in kinds.all_references(self._row)}, key=str):
             yield Source(needed, references.needing(self._cluster, kind, needed))
         for row in kinds.TABLE:
@@ -213,7 +211,7 @@ class Reconciler:
 class SecretGuard:
     """Lets Secrets go that no object needs any more to reach Keystone."""
 
-    def __init__(self, cluster: Cluster, *, clock: Clock) -> None:
+    def __init__(self, cluster: Cluster, secrets: Scope, *, clock: Clock) -> None:
         self._cluster = cluster
         users = [
             Source(row.kind, references.released(cluster, SECRET, row.kind)) for row in kinds.TABLE
@@ -221,7 +219,7 @@ class SecretGuard:
         self.controller = Controller(
             "korc-secrets",
             self.reconcile,
-            [Source(SECRET, itself, Scope(metadata_only=True)), *users],
+            [Source(SECRET, itself, secrets), *users],
             clock=clock,
         )
 

@@ -14,7 +14,7 @@ from cobaltcore.lab.korc.kinds import BY_KIND, Row
 from cobaltcore.lab.korc.verdict import AVAILABLE, Waiting
 from cobaltcore.runtime import finalizers
 from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.meta import Key, Kind, Object, key_of
+from cobaltcore.runtime.meta import Key, Kind, Object, Scope, key_of
 from cobaltcore.runtime.store import Change
 
 NEEDS = "korc/needs"
@@ -23,9 +23,9 @@ IDS = "korc/ids"
 Referred = dict[str, list[Object]]
 
 
-def add_indexes(cluster: Cluster, row: Row) -> None:
+def add_indexes(cluster: Cluster, row: Row, namespace: str = "") -> None:
     """Make objects of a kind findable by what they name, and by their id in Keystone."""
-    informer = cluster.informer(row.kind)
+    informer = cluster.informer(row.kind, Scope(namespace))
     informer.add_index(NEEDS, lambda obj: [_entry(*each) for each in _needs(row, obj)])
     informer.add_index(HOLDS, lambda obj: [_entry(*each) for each in holds(row, obj)])
     informer.add_index(IDS, _ids)
@@ -41,12 +41,13 @@ def needing(cluster: Cluster, kind: Kind, needed: Kind) -> Callable[[Change], It
 
 
 def released(cluster: Cluster, kind: Kind, holder: Kind) -> Callable[[Change], Iterable[Key]]:
-    """Objects of `kind` that are to be deleted are to be looked at when a holder goes away."""
+    """Objects of `kind` that are to be deleted are to be looked at when a holder lets go."""
 
     def keys(change: Change) -> Iterator[Key]:
-        if change.new is not None or change.old is None:
-            return
-        for held, key in holds(BY_KIND[holder], change.old):
+        row = BY_KIND[holder]
+        before = set(holds(row, change.old)) if change.old else set()
+        after = set(holds(row, change.new)) if change.new else set()
+        for held, key in before - after:
             known = cluster.informer(kind).get(key) if held == kind else None
             if known is not None and known["metadata"].get("deletionTimestamp"):
                 yield key

@@ -87,7 +87,7 @@ class Work:
     async def _manage(
         self, subject: Subject, access: Keystone, referred: Referred, *, resync: bool
     ) -> None:
-        secret = await self._secret(subject)
+        secret = await self._secret(subject, needed=not subject.id)
         wanted = kinds.attributes(self._row, _inputs(subject, referred, secret))
         store = resources(access, self._row, user_id=wanted.get("user_id", ""))
         live = await store.get(subject.id) if subject.id else None
@@ -95,6 +95,8 @@ class Work:
             live = await self._adopt(subject, access, store, wanted)
         made = live is None
         if live is None:
+            secret = await self._secret(subject, needed=True)
+            wanted = kinds.attributes(self._row, _inputs(subject, referred, secret))
             live = await self._create(subject, access, referred, wanted)
         subject.seen = live
         subject.seen = await self._update(store, wanted, live)
@@ -127,8 +129,8 @@ class Work:
             )
         subject.seen = found[0]
 
-    async def _secret(self, subject: Subject) -> SecretValue | None:
-        """The password or secret to make the resource with, or to keep a password current."""
+    async def _secret(self, subject: Subject, *, needed: bool) -> SecretValue | None:
+        """The password or secret of the resource; once applied it need not be there any more."""
         reference = self._row.secret
         name = subject.resource.get(reference.field) if reference else None
         if reference is None or not isinstance(name, str):
@@ -137,9 +139,9 @@ class Work:
             return await self._access.secret(subject.key.namespace, name, reference.key)
         except Waiting:
             is_applied = subject.told.get("appliedPasswordRef") == name
-            if subject.id and (self._row.kind != korc.USER or is_applied):
-                return None
-            raise
+            if needed or (self._row.kind == korc.USER and not is_applied):
+                raise
+            return None
 
     async def _adopt(
         self, subject: Subject, access: Keystone, store: Resources, wanted: Attributes
@@ -214,6 +216,14 @@ class Work:
             made = await resources(access, self._row, user_id=user_id).create(wanted)
         except keystone.Conflict as conflict:
             raise _invalid("creating", conflict) from conflict
+        except keystone.Forbidden as error:
+            if self._row.kind != korc.APPLICATION_CREDENTIAL:
+                raise
+            raise keystone.KeystoneError(
+                "application credentials are only made by their own user: give "
+                f"User/{subject.resource['userRef']} a passwordRef, or use a clouds.yaml of that "
+                f"user ({error.message})"
+            ) from error
         _log.info("resource created", id=made.get("id", ""))
         return made
 

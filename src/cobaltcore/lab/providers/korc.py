@@ -7,22 +7,32 @@ credentials and role assignments. The parts are in `cobaltcore.lab.korc`.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from cobaltcore.lab.korc import keystone, kinds
+from cobaltcore.lab.korc import keystone, kinds, references
 from cobaltcore.lab.korc.access import Access
 from cobaltcore.lab.korc.reconcile import IMPORT_POLL, Reconciler, SecretGuard
 from cobaltcore.lab.providers.provider import Provider, Setting
 from cobaltcore.runtime.controller import Controller
+from cobaltcore.runtime.meta import Scope
 
 
 def controllers(
-    setting: Setting, *, dial: keystone.Dial = keystone.dial, import_poll: timedelta = IMPORT_POLL
+    setting: Setting,
+    *,
+    namespace: str = "",
+    dial: keystone.Dial = keystone.dial,
+    import_poll: timedelta = IMPORT_POLL,
 ) -> Iterator[Controller]:
-    """One controller per kind, with shared logins, and one for the Secrets they hold."""
+    """One controller per kind, and one for the Secrets they hold; for one namespace or all."""
     cluster, clock = setting.cluster, setting.clock
-    access = Access(cluster, clock, dial)
     for row in kinds.TABLE:
-        yield Reconciler(cluster, row, access, clock=clock, import_poll=import_poll).controller
-    yield SecretGuard(cluster, clock=clock).controller
+        references.add_indexes(cluster, row, namespace)
+    access = Access(cluster, clock, dial)
+    secrets = Scope(namespace, metadata_only=True)
+    for row in kinds.TABLE:
+        yield Reconciler(
+            cluster, row, access, clock=clock, secrets=secrets, import_poll=import_poll
+        ).controller
+    yield SecretGuard(cluster, secrets, clock=clock).controller
 
 
 PROVIDER = Provider("korc", tuple(row.kind for row in kinds.TABLE), controllers)

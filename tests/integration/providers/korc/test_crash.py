@@ -1,0 +1,160 @@
+"""The provider dies at each of its calls in turn, to the API server and to Keystone."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import pytest
+
+from cobaltcore.api.foreign import korc
+from cobaltcore.lab.providers.korc import PROVIDER
+from cobaltcore.runtime.client import Client
+from tests.support.control_plane import ControlPlaneHarness
+from tests.support.faults import CrashPoint, FaultTransport, When
+from tests.support.identity import WAIT_SECONDS, Identity, doomed, identity, provider
+from tests.support.keystone import KeystoneHarness
+from tests.support.operating import eventually, transport
+from tests.support.providing import Providing, install, providing
+
+AT_ONCE = 4
+"""Lives that are lived side by side; most of a life is waiting."""
+Side = str
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A domain with a user in it, from the making to the end."""
+
+    user: Identity
+
+    async def make(self) -> None:
+        await self.user.credentials()
+        await self.user.secret("password", {"password": "first password"})
+        await self.user.managed(korc.DOMAIN, "home", name=self.user.unique("home"))
+        await self.user.managed(
+            korc.USER, "one", name="one", domainRef="home", passwordRef="password"
+        )
+
+    async def is_made(self) -> bool:
+        return await self._is("first password", description="", enabled=True)
+
+    async def change(self) -> None:
+        await self.user.secret("password", {"password": "second password"})
+        await self.user.change(korc.USER, "one", description="changed")
+        await self.user.change(korc.DOMAIN, "home", enabled=False)
+
+    async def is_changed(self) -> bool:
+        return await self._is("", description="changed", enabled=False)
+
+    async def end(self) -> None:
+        await self.user.delete(korc.DOMAIN, "home")
+        await self.user.delete(korc.USER, "one")
+
+    async def is_ended(self) -> bool:
+        for kind, name in OBJECTS:
+            if await self.user.exists(kind, name):
+                return False
+        return await self.user.named("domains", self.user.unique("home")) == []
+
+    async def _is(self, password: str, *, description: str, enabled: bool) -> bool:
+        """Nobody logs in to a disabled domain: its users' passwords are not looked at."""
+        if not await self._settled():
+            return False
+        (domain,) = await self.user.named("domains", self.user.unique("home"))
+        (one,) = await self.user.admin.list("/users", "users", {"domain_id": domain["id"]})
+        return (
+            domain["enabled"] == enabled
+            and (one.get("description") or "") == description
+            and (not password or await self.user.logs_in(one["id"], password))
+        )
+
+    async def _settled(self) -> bool:
+        told = [await self.user.told(kind, name) for kind, name in OBJECTS]
+        return all((each.available, each.reason) == ("True", "Success") for each in told)
+
+
+OBJECTS = ((korc.DOMAIN, "home"), (korc.USER, "one"))
+
+
+@pytest.mark.parametrize("side", ["kubernetes", "keystone"])
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_crash_at_every_call_converges(
+    control_plane: ControlPlaneHarness,
+    client: Client,
+    keystone: KeystoneHarness,
+    side: Side,
+    when: When,
+) -> None:
+    await install(client, PROVIDER)
+    call, crashed = 1, [True]
+    while all(crashed):
+        points = [CrashPoint(call + number, when) for number in range(AT_ONCE)]
+        crashed = await asyncio.gather(
+            *(_crashes(control_plane, client, keystone, side, each) for each in points)
+        )
+        call += AT_ONCE
+    assert call > 9, "a whole life takes more calls than that"
+
+
+async def _crashes(
+    plane: ControlPlaneHarness,
+    client: Client,
+    keystone: KeystoneHarness,
+    side: Side,
+    point: CrashPoint,
+) -> bool:
+    """Live through everything with one crash; False once there are fewer calls than that."""
+    namespace = plane.create_namespace("crash")
+    async with identity(client, namespace, keystone) as user:
+        life = Life(user)
+        acts = [
+            (life.make, life.is_made),
+            (life.change, life.is_changed),
+            (life.end, life.is_ended),
+        ]
+        wire = FaultTransport(transport(plane, "doomed-korc"))
+        mortal = (
+            provider(namespace, dial=doomed(point)) if side == "keystone" else provider(namespace)
+        )
+        async with providing(wire, mortal) as running:
+            await eventually(_is_ready(running), "ready", seconds=WAIT_SECONDS)
+            if side == "kubernetes":
+                wire.crash = CrashPoint(len(wire.calls) + point.call, point.when)
+            done = 0
+            for act, check in acts:
+                await act()
+                await eventually(
+                    _or_crashed(check, running),
+                    f"act {done} with {side} {point}",
+                    seconds=WAIT_SECONDS,
+                )
+                if running.crashed:
+                    break
+                done += 1
+            crashed = running.crashed
+        if crashed:
+            async with providing(transport(plane, "surviving-korc"), provider(namespace)):
+                await eventually(
+                    acts[done][1], f"act {done} after {side} {point}", seconds=WAIT_SECONDS
+                )
+                for act, check in acts[done + 1 :]:
+                    await act()
+                    await eventually(check, f"an act after {side} {point}", seconds=WAIT_SECONDS)
+        return crashed
+
+
+Check = Callable[[], Awaitable[bool]]
+
+
+def _is_ready(running: Providing) -> Check:
+    async def ready() -> bool:
+        return running.manager.ready.is_set()
+
+    return ready
+
+
+def _or_crashed(check: Check, running: Providing) -> Check:
+    async def either() -> bool:
+        return running.crashed or await check()
+
+    return either

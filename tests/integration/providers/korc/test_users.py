@@ -1,0 +1,197 @@
+"""Passwords and application credentials."""
+
+from cobaltcore.api.foreign import korc
+from cobaltcore.api.foreign.kubernetes import SECRET
+from tests.support.identity import Identity
+
+
+async def a_user(served: Identity, **more: object) -> str:
+    await served.secret("password", {"password": "first password"})
+    await served.managed(
+        korc.USER, "one", name=served.unique("one"), passwordRef="password", **more
+    )
+    return (await served.available(korc.USER, "one")).id
+
+
+async def a_member(served: Identity) -> str:
+    """A user that may make application credentials in its project."""
+    await served.managed(korc.PROJECT, "desk", name=served.unique("desk"))
+    user = await a_user(served, defaultProjectRef="desk")
+    await served.imported(korc.ROLE, "member", name="member")
+    await served.managed(
+        korc.ROLE_ASSIGNMENT, "one", roleRef="member", userRef="one", projectRef="desk"
+    )
+    await served.available(korc.ROLE_ASSIGNMENT, "one")
+    return user
+
+
+async def test_changed_password_takes_effect(served: Identity) -> None:
+    user = await a_user(served)
+
+    await served.secret("password", {"password": "second password"})
+
+    async def changed() -> bool:
+        return await served.logs_in(user, "second password")
+
+    await served.eventually(changed, korc.USER, "one", "changed")
+    assert not await served.logs_in(user, "first password")
+
+
+async def test_password_of_another_secret_takes_effect(served: Identity) -> None:
+    user = await a_user(served)
+    await served.secret("password-v2", {"password": "second password"})
+
+    await served.change(korc.USER, "one", passwordRef="password-v2")
+
+    told = await served.available(korc.USER, "one")
+    assert told.resource is not None
+    assert told.resource["appliedPasswordRef"] == "password-v2"
+    assert await served.logs_in(user, "second password")
+
+
+async def test_secret_that_changes_but_for_its_password_changes_nothing(served: Identity) -> None:
+    user = await a_user(served)
+    before = served.server.password_hash(user)
+
+    key = served.key("password")
+    await served.client.patch(SECRET, key, {"metadata": {"labels": {"some": "label"}}})
+    await served.change(korc.USER, "one", description="looked at")
+    await served.available(korc.USER, "one")
+
+    assert await served.logs_in(user, "first password")
+    assert served.server.password_hash(user) == before
+
+
+async def test_password_changed_behind_its_back_is_set_right(served: Identity) -> None:
+    user = await a_user(served, spec={"resyncPeriod": "1s"})
+
+    await served.alter(f"/users/{user}", password="somebody else's")
+
+    async def right() -> bool:
+        return await served.logs_in(user, "first password")
+
+    await served.eventually(right, korc.USER, "one", "set right")
+
+
+async def test_user_outlives_the_secret_of_its_password(served: Identity) -> None:
+    await a_user(served)
+    await served.delete(SECRET, "password")
+
+    await served.change(korc.USER, "one", description="still here")
+
+    told = await served.available(korc.USER, "one")
+    assert told.resource is not None
+    assert told.resource["description"] == "still here"
+
+
+async def test_application_credential_waits_for_its_users_role(served: Identity) -> None:
+    await served.managed(korc.PROJECT, "desk", name=served.unique("desk"))
+    await a_user(served, defaultProjectRef="desk")
+    await served.imported(korc.ROLE, "member", name="member")
+    await served.secret("value", {"value": "a secret"})
+    await served.managed(korc.APPLICATION_CREDENTIAL, "one", userRef="one", secretRef="value")
+    await served.says(
+        korc.APPLICATION_CREDENTIAL, "one", "refuses the credentials", reason="TransientError"
+    )
+
+    await served.managed(
+        korc.ROLE_ASSIGNMENT, "one", roleRef="member", userRef="one", projectRef="desk"
+    )
+
+    told = await served.available(korc.APPLICATION_CREDENTIAL, "one")
+    assert await served.accepts_credential(told.id, "a secret")
+
+
+async def test_application_credential_of_a_user_without_password_says_why(
+    served: Identity,
+) -> None:
+    await served.managed(korc.USER, "one", name=served.unique("one"))
+    await served.secret("value", {"value": "a secret"})
+
+    await served.managed(korc.APPLICATION_CREDENTIAL, "one", userRef="one", secretRef="value")
+
+    told = await served.says(korc.APPLICATION_CREDENTIAL, "one", "only made by their own user")
+    assert told.reason == "TransientError"
+
+
+async def test_application_credential_with_the_users_own_cloud(served: Identity) -> None:
+    """As the real K-ORC needs it: clouds.yaml is of the user that the credential is for."""
+    await served.imported(korc.USER, "admin", name="admin")
+    await served.secret("value", {"value": "admin's secret"})
+    name = served.unique("admin")
+
+    await served.managed(
+        korc.APPLICATION_CREDENTIAL, "admin", name=name, userRef="admin", secretRef="value"
+    )
+
+    told = await served.available(korc.APPLICATION_CREDENTIAL, "admin")
+    assert await served.accepts_credential(told.id, "admin's secret")
+    await served.imported(korc.APPLICATION_CREDENTIAL, "seen", userRef="admin", name=name)
+    assert (await served.available(korc.APPLICATION_CREDENTIAL, "seen")).id == told.id
+
+
+async def test_application_credential_with_another_secret_is_not_adopted(served: Identity) -> None:
+    user = await a_member(served)
+    await served.secret("value", {"value": "first secret"})
+    await served.managed(
+        korc.APPLICATION_CREDENTIAL,
+        "first",
+        name="same",
+        userRef="one",
+        secretRef="value",
+        spec={"managedOptions": {"onDelete": "detach"}},
+    )
+    first = await served.available(korc.APPLICATION_CREDENTIAL, "first")
+    await served.delete(korc.APPLICATION_CREDENTIAL, "first")
+    await served.gone(korc.APPLICATION_CREDENTIAL, "first")
+
+    await served.secret("other", {"value": "second secret"})
+    await served.managed(
+        korc.APPLICATION_CREDENTIAL, "second", name="same", userRef="one", secretRef="other"
+    )
+
+    told = await served.says(korc.APPLICATION_CREDENTIAL, "second", "has another secret")
+    assert told.reason == "InvalidConfiguration"
+    assert await served.get(f"/users/{user}/application_credentials/{first.id}") is not None
+
+
+async def test_application_credential_that_has_expired_already_is_refused(
+    served: Identity,
+) -> None:
+    await a_member(served)
+    await served.secret("value", {"value": "too late"})
+
+    await served.managed(
+        korc.APPLICATION_CREDENTIAL,
+        "one",
+        userRef="one",
+        secretRef="value",
+        expiresAt="2020-01-01T00:00:00Z",
+    )
+
+    told = await served.says(korc.APPLICATION_CREDENTIAL, "one", "expires_at")
+    assert "too late" not in told.message
+
+
+async def test_application_credential_is_never_made_again_without_its_secret(
+    served: Identity,
+) -> None:
+    user = await a_member(served)
+    await served.secret("value", {"value": "the secret"})
+    await served.managed(
+        korc.APPLICATION_CREDENTIAL,
+        "one",
+        userRef="one",
+        secretRef="value",
+        spec={"resyncPeriod": "1s"},
+    )
+    before = await served.available(korc.APPLICATION_CREDENTIAL, "one")
+    await served.delete(SECRET, "value")
+    await served.destroy(f"/users/{user}/application_credentials/{before.id}")
+    await served.says(korc.APPLICATION_CREDENTIAL, "one", "Waiting for Secret/value to be created")
+
+    await served.secret("value", {"value": "the secret"})
+
+    after = await served.available(korc.APPLICATION_CREDENTIAL, "one")
+    assert after.id != before.id
+    assert await served.accepts_credential(after.id, "the secret")

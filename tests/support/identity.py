@@ -1,0 +1,287 @@
+"""What tests of K-ORC do as a user, on both sides: objects in the cluster, resources in Keystone."""
+
+import base64
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import jsonschema
+
+from cobaltcore.api.foreign.kubernetes import SECRET
+from cobaltcore.lab.korc import clouds, keystone
+from cobaltcore.lab.korc.keystone import Keystone
+from cobaltcore.lab.providers import korc
+from cobaltcore.lab.providers.provider import Provider
+from cobaltcore.runtime.client import Client
+from cobaltcore.runtime.clock import SystemClock
+from cobaltcore.runtime.meta import Key, Kind, Object
+from tests.support.faults import Crash, CrashPoint
+from tests.support.keystone import KeystoneHarness
+from tests.support.operating import eventually, read
+from tests.support.providing import an_object
+from tests.unit.api.test_foreign_views import real_schema
+
+CLOUD = {"cloudName": "openstack", "secretName": "openstack-clouds"}
+SOON = timedelta(milliseconds=200)
+WAIT_SECONDS = 180
+
+
+def provider(
+    namespace: str, *, dial: keystone.Dial = keystone.dial, import_poll: timedelta = SOON
+) -> Provider:
+    """K-ORC for one namespace, impatient when it waits for an import."""
+
+    controllers = partial(
+        korc.controllers, namespace=namespace, dial=dial, import_poll=import_poll
+    )
+    return Provider(korc.PROVIDER.name, korc.PROVIDER.kinds, controllers)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an object says of itself."""
+
+    available: str = ""
+    progressing: str = ""
+    reason: str = ""
+    message: str = ""
+    id: str = ""
+    resource: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A user of K-ORC in a namespace of its own, and an administrator of Keystone."""
+
+    client: Client
+    namespace: str
+    server: KeystoneHarness
+    admin: Keystone
+
+    # --- the cluster ------------------------------------------------------------------------
+
+    async def credentials(self, text: str = "", *, name: str = "openstack-clouds") -> None:
+        """Put a clouds.yaml into a Secret, the administrator's by default."""
+        await self.secret(name, {"clouds.yaml": text or self.server.clouds_yaml()})
+
+    async def secret(self, name: str, data: Mapping[str, str]) -> None:
+        """Make a Secret, or give it other content."""
+        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
+        key = Key(self.namespace, name)
+        if await read(self.client, SECRET, key) is not None:
+            await self.client.patch(SECRET, key, {"data": encoded})
+            return
+        meta = {"name": name, "namespace": self.namespace}
+        body = {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": encoded}
+        await self.client.create(SECRET, body)
+
+    async def managed(self, kind: Kind, name: str, /, **resource: Any) -> Object:
+        """Ask for a resource; other parts of the spec go into `spec`."""
+        more = resource.pop("spec", {})
+        spec = {"cloudCredentialsRef": CLOUD, "resource": resource, **more}
+        spec.setdefault("managementPolicy", "managed")
+        return await self.client.create(kind, an_object(kind, self.key(name), spec))
+
+    async def imported(self, kind: Kind, name: str, /, *, id: str = "", **filter_: Any) -> Object:  # noqa: A002
+        """Import a resource by id or by filter."""
+        more = filter_.pop("spec", {})
+        what = {"id": id} if id else {"filter": filter_}
+        spec = {
+            "cloudCredentialsRef": CLOUD,
+            "managementPolicy": "unmanaged",
+            "import": what,
+            **more,
+        }
+        return await self.client.create(kind, an_object(kind, self.key(name), spec))
+
+    async def change(self, kind: Kind, name: str, /, **resource: Any) -> None:
+        """Ask for something else."""
+        await self.client.patch(kind, self.key(name), {"spec": {"resource": resource}})
+
+    async def delete(self, kind: Kind, name: str) -> None:
+        """Delete an object."""
+        await self.client.delete(kind, self.key(name))
+
+    async def told(self, kind: Kind, name: str) -> Told:
+        """What an object says; nothing if it says it of an older generation, or is gone."""
+        found = await read(self.client, kind, self.key(name))
+        if found is None:
+            return Told()
+        status = found.get("status") or {}
+        told = {each["type"]: each for each in status.get("conditions") or ()}
+        progressing = told.get("Progressing")
+        generation = found["metadata"]["generation"]
+        if progressing is None or progressing["observedGeneration"] != generation:
+            return Told()
+        check_status(kind, status)
+        return Told(
+            told["Available"]["status"],
+            progressing["status"],
+            progressing["reason"],
+            progressing["message"],
+            status.get("id", ""),
+            status.get("resource"),
+        )
+
+    async def exists(self, kind: Kind, name: str) -> bool:
+        """Whether there is such an object."""
+        return await read(self.client, kind, self.key(name)) is not None
+
+    async def available(self, kind: Kind, name: str) -> Told:
+        """Wait until an object is in order."""
+
+        async def check() -> bool:
+            told = await self.told(kind, name)
+            return (told.available, told.progressing) == ("True", "False")
+
+        await self.eventually(check, kind, name, "available")
+        return await self.told(kind, name)
+
+    async def says(self, kind: Kind, name: str, message: str, *, reason: str = "") -> Told:
+        """Wait until an object's message has these words in it."""
+
+        async def check() -> bool:
+            told = await self.told(kind, name)
+            return message in told.message and reason in told.reason
+
+        await self.eventually(check, kind, name, f"saying {message!r}")
+        return await self.told(kind, name)
+
+    async def gone(self, kind: Kind, name: str) -> None:
+        """Wait until an object is gone."""
+
+        async def check() -> bool:
+            return not await self.exists(kind, name)
+
+        await self.eventually(check, kind, name, "gone")
+
+    async def eventually(self, check: Any, kind: Kind, name: str, what: str) -> None:
+        """Wait, and fail with what the object says instead."""
+        try:
+            await eventually(check, what, seconds=WAIT_SECONDS)
+        except AssertionError:
+            found = await read(self.client, kind, self.key(name)) or {}
+            told = found.get("status")
+            raise AssertionError(f"{kind.kind} {name} is not {what}: {told}") from None
+
+    def key(self, name: str) -> Key:
+        return Key(self.namespace, name)
+
+    # --- Keystone ---------------------------------------------------------------------------
+
+    def unique(self, name: str) -> str:
+        """A name that no other test uses in the one Keystone."""
+        return f"{name}-{self.namespace.rpartition('-')[2]}"
+
+    async def get(self, path: str) -> dict[str, Any] | None:
+        """One resource by its path, or None."""
+        try:
+            (found,) = (await self.admin.request("GET", path)).values()
+        except keystone.NotFound:
+            return None
+        return dict(found)
+
+    async def make(self, collection: str, **attributes: Any) -> dict[str, Any]:
+        """Make something in Keystone behind K-ORC's back."""
+        member = collection.removesuffix("s")
+        answer = await self.admin.request("POST", f"/{collection}", body={member: attributes})
+        return dict(answer[member])
+
+    async def alter(self, path: str, **attributes: Any) -> None:
+        """Change something in Keystone behind K-ORC's back."""
+        member = path.split("/")[-2].removesuffix("s")
+        await self.admin.request("PATCH", path, body={member: attributes})
+
+    async def destroy(self, path: str) -> None:
+        """Remove something from Keystone behind K-ORC's back."""
+        await self.admin.request("DELETE", path)
+
+    async def named(self, collection: str, name: str) -> list[dict[str, Any]]:
+        """All resources of that name."""
+        return await self.admin.list(f"/{collection}", collection, {"name": name})
+
+    async def logs_in(self, user_id: str, password: str) -> bool:
+        """Whether a user's password is this one."""
+        login = clouds.as_user(self.admin.cloud, user_id=user_id, password=password)
+        return await self.admin.accepts(login)
+
+    async def accepts_credential(self, id_: str, secret: str) -> bool:
+        """Whether an application credential can be used."""
+        login = clouds.as_application_credential(self.admin.cloud, id_=id_, secret=secret)
+        return await self.admin.accepts(login)
+
+
+def check_status(kind: Kind, status: Mapping[str, Any]) -> None:
+    """Whether the real K-ORC could have said this."""
+    schema = real_schema(kind)
+    if schema is not None:
+        jsonschema.Draft202012Validator(schema["properties"]["status"]).validate(status)
+
+
+@asynccontextmanager
+async def identity(
+    client: Client, namespace: str, harness: KeystoneHarness
+) -> AsyncIterator[Identity]:
+    """Somebody who can look at both sides."""
+    data = {"clouds.yaml": harness.clouds_yaml()}
+    cloud = clouds.read(data, "openstack", secret="admin")
+    async with keystone.dial(cloud) as wire:
+        admin = Keystone(wire, keystone.Login(cloud, SystemClock()))
+        yield Identity(client, namespace, harness, admin)
+
+
+class DoomedWire:
+    """Dies at the n-th call to Keystone, before it is sent or after it was carried out."""
+
+    def __init__(
+        self, inner: keystone.Wire, point: CrashPoint, calls: list[keystone.Call]
+    ) -> None:
+        self._inner = inner
+        self._point = point
+        self._calls = calls
+
+    async def send(self, call: keystone.Call) -> keystone.Answer:
+        if len(self._calls) >= self._point.call:
+            raise Crash
+        self._calls.append(call)
+        dies = len(self._calls) == self._point.call
+        if dies and self._point.when == "before":
+            raise Crash
+        answer = await self._inner.send(call)
+        if dies:
+            raise Crash
+        return answer
+
+
+def doomed(point: CrashPoint) -> keystone.Dial:
+    """Connections to Keystone, the process dies over one of their calls."""
+    calls: list[keystone.Call] = []
+
+    @asynccontextmanager
+    async def dial(cloud: clouds.Cloud) -> AsyncIterator[keystone.Wire]:
+        async with keystone.dial(cloud) as wire:
+            yield DoomedWire(wire, point, calls)
+
+    return dial
+
+
+def counted(calls: list[keystone.Call]) -> keystone.Dial:
+    """Connections to Keystone whose calls are written down."""
+
+    class CountingWire:
+        def __init__(self, inner: keystone.Wire) -> None:
+            self._inner = inner
+
+        async def send(self, call: keystone.Call) -> keystone.Answer:
+            calls.append(call)
+            return await self._inner.send(call)
+
+    @asynccontextmanager
+    async def dial(cloud: clouds.Cloud) -> AsyncIterator[keystone.Wire]:
+        async with keystone.dial(cloud) as wire:
+            yield CountingWire(wire)
+
+    return dial
