@@ -15,9 +15,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from cobaltcore.runtime import certificates, errors, files, log
+from cobaltcore.runtime import errors, files, log
 from cobaltcore.runtime.clock import Clock
 from cobaltcore.runtime.meta import Struct
+from cobaltcore.runtime.pair import Pair
 from cobaltcore.runtime.transport import Headers, Identity
 
 EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -33,7 +34,7 @@ class Trust:
     authority: str | None = None
     verify: bool = True
 
-    def context(self, pair: certificates.Pair | None = None) -> ssl.SSLContext:
+    def context(self, pair: Pair | None = None) -> ssl.SSLContext:
         """TLS settings of a client that presents `pair`; SSLError or ValueError if unusable."""
         if self.authority == "":
             raise ValueError("the authority is empty")
@@ -44,7 +45,7 @@ class Trust:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if pair is not None:
-            certificates.use_pair(context, pair)
+            pair.use(context)
         return context
 
 
@@ -139,9 +140,7 @@ class ExecCredentials:
         status = self._decode(output)
         pair = None
         if status.client_certificate_data or status.client_key_data:
-            pair = certificates.Pair(
-                status.client_certificate_data.encode(), status.client_key_data.encode()
-            )
+            pair = Pair(status.client_certificate_data.encode(), status.client_key_data.encode())
         elif not status.token:
             raise self._fault("printed neither a token nor a client certificate")
         try:

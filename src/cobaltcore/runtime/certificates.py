@@ -5,12 +5,8 @@ Time is an argument, so that tests can turn it.
 """
 
 import ipaddress
-import os
-import ssl
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -22,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from cobaltcore.runtime import files, keys
+from cobaltcore.runtime.pair import Pair as Pair
 
 Usage = Literal["server", "client", "any", "code", "email", "timestamp", "ocsp"]
 KeyUsage = Literal[
@@ -52,14 +49,6 @@ _USAGES = {
     "ocsp": ExtendedKeyUsageOID.OCSP_SIGNING,
 }
 _AUTHORITY_USAGES: tuple[KeyUsage, ...] = ("digital_signature", "key_cert_sign", "crl_sign")
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A certificate (the chain, leaf first) and its private key, both PEM."""
-
-    certificate: bytes
-    key: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,16 +179,6 @@ def bundle(*certificates: bytes) -> bytes:
     return b"".join(dict.fromkeys(_pem(each) for each in parsed))
 
 
-def use_pair(context: ssl.SSLContext, pair: Pair) -> None:
-    """Let new handshakes of `context` present `pair`; raise ssl.SSLError if it is no pair.
-
-    OpenSSL reads keys from files only; these exist in memory where the kernel can do that.
-    """
-    with _as_file(pair.certificate) as certificate, _as_file(pair.key) as key:
-        # An empty password makes an encrypted key an error; none would ask on the terminal.
-        context.load_cert_chain(certificate, key, password="")
-
-
 def write(pair: Pair, *, certificate: Path, key: Path) -> None:
     """Write a pair to files that change as a whole; only the owner may read the key."""
     files.replace(key, pair.key, mode=0o600)
@@ -287,17 +266,3 @@ def _key_usage(wanted: Sequence[KeyUsage]) -> x509.KeyUsage:
 
 def _pem(certificate: x509.Certificate) -> bytes:
     return certificate.public_bytes(serialization.Encoding.PEM)
-
-
-@contextmanager
-def _as_file(content: bytes) -> Iterator[str]:
-    if not hasattr(os, "memfd_create"):
-        with tempfile.NamedTemporaryFile() as file:
-            file.write(content)
-            file.flush()
-            yield file.name
-        return
-    with os.fdopen(os.memfd_create("pem", os.MFD_CLOEXEC), "wb") as file:
-        file.write(content)
-        file.flush()
-        yield f"/proc/self/fd/{file.fileno()}"

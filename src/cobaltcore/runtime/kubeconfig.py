@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cobaltcore.runtime import auth, certificates, errors, kubeconfig_files
+from cobaltcore.runtime import auth, errors, kubeconfig_files
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.kubeconfig_files import Cluster, Context, Exec, Found, Merged, User
+from cobaltcore.runtime.pair import Pair
 from cobaltcore.runtime.transport import Connection, Headers, Identity
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -201,7 +202,7 @@ def _identity(user: Found[User], trust: auth.Trust) -> Identity:
         missing = "client-certificate" if certificate is None else "client-key"
         raise user.fault(f"it has no {missing}", "a client certificate needs both parts")
     try:
-        return Identity(headers, trust.context(certificates.Pair(certificate, key)))
+        return Identity(headers, trust.context(Pair(certificate, key)))
     except ssl.SSLError as error:
         raise user.fault(
             "client-certificate and client-key are not a readable pair",

@@ -13,8 +13,9 @@ from pathlib import Path
 import msgspec
 from aiohttp import web
 
-from cobaltcore.runtime import certificates, errors, files, log
+from cobaltcore.runtime import errors, files, log
 from cobaltcore.runtime.admission import Answer, Webhooks
+from cobaltcore.runtime.pair import Pair
 
 # An update carries the object twice, and the API server takes objects of up to 3 MiB.
 BODY_LIMIT_BYTES = 8 * 1024 * 1024
@@ -134,7 +135,7 @@ class ServingCertificate:
         certificate, key = (path.read_bytes() for path in self._paths)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        certificates.use_pair(context, certificates.Pair(certificate, key))
+        Pair(certificate, key).use(context)
         return context
 
 

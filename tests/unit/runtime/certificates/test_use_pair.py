@@ -20,33 +20,35 @@ def a_pair() -> certificates.Pair:
     return certificates.serving(certificates.authority("ca", now=NOW), ["a.svc"], now=NOW)
 
 
-def test_use_pair_leaves_no_key_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_used_pair_leaves_no_key_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
-    certificates.use_pair(a_context(), a_pair())
+    a_pair().use(a_context())
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_use_pair_removes_its_files_where_the_kernel_has_no_memory_files(
+def test_a_used_pair_removes_its_files_where_the_kernel_has_no_memory_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.delattr("os.memfd_create")
 
-    certificates.use_pair(a_context(), a_pair())
+    a_pair().use(a_context())
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_use_pair_refuses_a_key_of_another_certificate() -> None:
+def test_a_pair_refuses_a_key_of_another_certificate() -> None:
     mixed = certificates.Pair(a_pair().certificate, a_pair().key)
 
     with pytest.raises(ssl.SSLError):
-        certificates.use_pair(a_context(), mixed)
+        mixed.use(a_context())
 
 
-def test_use_pair_refuses_an_encrypted_key_without_asking() -> None:
+def test_a_pair_refuses_an_encrypted_key_without_asking() -> None:
     pair = a_pair()
     key = serialization.load_pem_private_key(pair.key, password=None)
     encrypted = key.private_bytes(
@@ -56,4 +58,4 @@ def test_use_pair_refuses_an_encrypted_key_without_asking() -> None:
     )
 
     with pytest.raises(ssl.SSLError):
-        certificates.use_pair(a_context(), certificates.Pair(pair.certificate, encrypted))
+        certificates.Pair(pair.certificate, encrypted).use(a_context())
