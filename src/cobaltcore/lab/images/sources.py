@@ -5,7 +5,9 @@ from pathlib import Path
 
 from cobaltcore.lab import errors
 
+# Folders beside those of images: scripts for build steps, and for checks.
 TOOLS = "tools"
+CHECKS = "checks"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from cobaltcore.lab.images import (
 )
 
 CHECK_AT = "/run/check"
-TOOLS_AT = "/run/tools"
+CHECKS_AT = "/run/checks"
 _LOCAL_TAG = "latest"
 
 
@@ -146,7 +146,7 @@ class Workshop:
             ["/bin/sh", "-eu", CHECK_AT],
             volumes={
                 made.directory / recipe.CHECK: f"{CHECK_AT}:ro",
-                made.directory.parent / sources.TOOLS: f"{TOOLS_AT}:ro",
+                made.directory.parent / sources.CHECKS: f"{CHECKS_AT}:ro",
             },
             log=log,
             is_offline=True,
