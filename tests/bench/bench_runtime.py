@@ -49,6 +49,8 @@ class Row:
     title: str
     unit: str
     goal: Goal | None = None
+    goal_up_to: int = 5000
+    """The largest number of objects that the goal is meant for."""
 
 
 ROWS = (
@@ -57,7 +59,7 @@ ROWS = (
     Row("start_s", "start until all handled", "s"),
     Row("restart_s", "start-up sync, nothing to do", "s"),
     Row("restart_cpu_s", "CPU of start-up sync", "s"),
-    Row("peak_rss_mb", "peak RSS", "MB", Goal(70)),
+    Row("peak_rss_mb", "peak RSS", "MB", Goal(70), goal_up_to=1000),
     Row("delay_p50_ms", "event to reconcile p50", "ms"),
     Row("delay_p95_ms", "event to reconcile p95", "ms", Goal(100)),
     Row("storm_runs", "storm on one object: runs", "runs", Goal(10)),
@@ -94,9 +96,5 @@ def _rows(amount: Amount, values: Values) -> Iterator[Figure]:
                     round(values[ours][row.value], 4),
                     row.unit,
                     Baseline(other.name, round(values[other][row.value], 4)),
-                    row.goal if amount.objects <= AMOUNTS[0].objects else _without_memory(row),
+                    row.goal if amount.objects <= row.goal_up_to else None,
                 )
-
-
-def _without_memory(row: Row) -> Goal | None:
-    return None if row.unit == "MB" else row.goal

@@ -10,7 +10,6 @@ import os
 import pkgutil
 import platform
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -57,27 +56,45 @@ def machine() -> dict[str, Any]:
     }
 
 
-def measure(chosen: dict[str, Bench], options: Options) -> Iterator[tuple[str, Figure]]:
-    """Run benches one after the other."""
-    for name, figures in chosen.items():
+class Run:
+    """Benches one after the other; one that fails does not cost the figures of the others."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self.figures: list[tuple[str, Figure]] = []
+        self.failed: list[str] = []
+
+    def measure(self, name: str, figures: Bench) -> None:
+        """Run one bench."""
         progress.tell(f"bench {name}")
-        for figure in figures(options):
-            yield name, figure
+        try:
+            self.figures += ((name, figure) for figure in figures(self._options))
+        except Exception as error:  # noqa: BLE001 - told, and shown in the exit code
+            progress.tell(f"bench {name} failed: {error}")
+            self.failed.append(name)
+
+    def as_json(self) -> str:
+        """Everything that was found out, for machines."""
+        result = {
+            "machine": machine(),
+            "quick": self._options.quick,
+            "failed": self.failed,
+            "figures": [{"bench": name, **figure.as_json()} for name, figure in self.figures],
+        }
+        return json.dumps(result, indent=2)
 
 
 def main(argv: list[str]) -> int:
     """Measure and print."""
     known = benches()
     arguments = parse(argv, known=known)
-    chosen = {name: known[name] for name in arguments.only or sorted(known)}
-    found = list(measure(chosen, Options(quick=arguments.quick)))
-    figures = [{"bench": name, **figure.as_json()} for name, figure in found]
-    result = {"machine": machine(), "quick": arguments.quick, "figures": figures}
-    encoded = json.dumps(result, indent=2)
+    run = Run(Options(quick=arguments.quick))
+    for name in arguments.only or sorted(known):
+        run.measure(name, known[name])
     RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(encoded + "\n")
-    print(encoded if arguments.json else table(figure for _, figure in found))
-    return 0
+    RESULT.write_text(run.as_json() + "\n")
+    print(run.as_json() if arguments.json else table(figure for _, figure in run.figures))
+    return 1 if run.failed else 0
 
 
 if __name__ == "__main__":
