@@ -70,42 +70,59 @@ class Run:
         return [name for name in self.recipes if name not in self.done]
 
     def build(self, shop: workshop.Workshop, phase: phases.Phase) -> None:
-        """Build everything that is not done."""
+        """Build everything that is not done; one that fails stops those that stand on it."""
         total = len(self.recipes) - len(self.done)
         running: dict[Future[store.Record], str] = {}
+        failures: dict[str, errors.LabError] = {}
         with ThreadPoolExecutor(self._jobs()) as pool:
             try:
-                while len(self.done) < len(self.recipes):
-                    self._start(pool, shop, running)
+                while self._start(pool, shop, running, failures):
                     phase.detail(_progress(len(self.seconds), total, running.values()))
                     ended, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in ended:
-                        name = running.pop(future)
-                        self.done[name] = future.result()
-                        self._release_space(shop, name)
+                        self._end(shop, running.pop(future), future, failures)
             except BaseException:
                 # Ends every process of the build, so that the pool's threads come back.
                 shop.place.stop()
                 raise
-        phase.result(f"{total} built")
+        phase.detail(f"{len(self.seconds)} built")
+        if failures:
+            raise _summary(failures, len(self.recipes) - len(self.done))
+
+    def _end(
+        self,
+        shop: workshop.Workshop,
+        name: str,
+        future: Future[store.Record],
+        failures: dict[str, errors.LabError],
+    ) -> None:
+        try:
+            self.done[name] = future.result()
+        except errors.LabError as error:
+            failures[name] = error
+        else:
+            self._release_space(shop, name)
 
     def _start(
         self,
         pool: ThreadPoolExecutor,
         shop: workshop.Workshop,
         running: dict[Future[store.Record], str],
-    ) -> None:
+        failures: Mapping[str, errors.LabError],
+    ) -> bool:
+        """Start what can be started; tell whether anything runs."""
         free = self._jobs() - len(running)
-        for name in self._ready(set(running.values()))[:free]:
+        for name in self._ready({*running.values(), *failures})[:free]:
             running[pool.submit(self._make, shop, name)] = name
+        return bool(running)
 
-    def _ready(self, running: set[str]) -> list[str]:
+    def _ready(self, taken: set[str]) -> list[str]:
         """What can be built now, that first on which most others wait."""
         found = [
             name
             for name, made in self.recipes.items()
             if name not in self.done
-            and name not in running
+            and name not in taken
             and all(parent in self.done for parent in made.parents)
         ]
         return sorted(found, key=lambda name: -self._waiting_for(name))
@@ -161,14 +178,16 @@ def build(tree: sources.Sources, directory: Path, wishes: Wishes, shown: phases.
     with kept.locked():
         context = finish.Context(tree=tree, pinned=pinned, kept=kept, keys=keys)
         run = Run(wishes, context, recipes, given)
-        with shown.phase(PHASE) as phase:
-            if wishes.is_refresh or run.stale():
-                _build(run, phase)
-            else:
-                phase.result(f"all {len(recipes)} are up to date")
-        catalogue.write_index(tree, kept)
-        if run.seconds:
-            kept.collect_garbage()
+        try:
+            with shown.phase(PHASE) as phase:
+                if wishes.is_refresh or run.stale():
+                    _build(run, phase)
+                else:
+                    phase.detail(f"all {len(recipes)} are up to date")
+        finally:
+            catalogue.write_index(tree, kept)
+            if run.seconds:
+                kept.collect_garbage()
     reused = [name for name in recipes if name not in run.seconds]
     return Result(built=run.seconds, reused=reused, records=run.done)
 
@@ -189,6 +208,15 @@ def _build(run: Run, phase: phases.Phase) -> None:
 
 def _progress(done: int, total: int, running: Iterable[str]) -> str:
     return f"{done}/{total}, building {', '.join(sorted(running))}"
+
+
+def _summary(failures: Mapping[str, errors.LabError], missing: int) -> errors.LabError:
+    """All failures in one; those that stand on a failed image are only counted."""
+    blocked = missing - len(failures)
+    parts = [error.message for error in failures.values()]
+    if blocked:
+        parts.append(f"not built, because they stand on these: {blocked}")
+    return errors.LabError("\n".join(parts), hint=next(iter(failures.values())).hint)
 
 
 def _expect_means(directory: Path) -> None:
