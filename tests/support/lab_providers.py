@@ -61,12 +61,13 @@ def wait_for(lab: Lab, namespace: str, kind: str, name: str, *, condition: str =
 
     def holds() -> bool:
         found = lab.get(kind, "-n", namespace, name)
-        told = found.get("status", {}).get("conditions", ())
+        status = found.get("status", {})
         return any(
             each["type"] == condition
             and each["status"] == "True"
-            and each.get("observedGeneration") == found["metadata"]["generation"]
-            for each in told
+            and found["metadata"]["generation"]
+            in (each.get("observedGeneration"), status.get("observedGeneration"))
+            for each in status.get("conditions", ())
         )
 
     eventually(holds, f"{kind} {name} {condition}")

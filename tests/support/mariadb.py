@@ -17,10 +17,11 @@ HOST = "127.0.0.1"
 WAIT_LIMIT = timedelta(seconds=120)
 
 
-def program(name: str) -> str:
+def program(name: str, package: str) -> str:
+    """The path of a server's program."""
     found = shutil.which(name, path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin")
     if found is None:
-        raise errors.LabError(f"there is no {name}", hint="install the package mariadb-server")
+        raise errors.LabError(f"there is no {name}", hint=f"install the package {package}")
     return found
 
 
@@ -30,12 +31,12 @@ class MariaDBHarness:
     def __init__(self, password: str = 'it\'s "root" \\ %s') -> None:
         self.password = password
         self._scratch = ScratchDirectory("cobaltcore-mariadb-")
-        self.port = _free_port()
+        self.port = free_port()
         directory = self._scratch.path
         statements = directory / "root.sql"
         statements.write_text(mariadb_sql.start_statements(password))
         arguments = [
-            program("mariadbd"),
+            program("mariadbd", "mariadb-server"),
             "--no-defaults",
             f"--datadir={directory}/data",
             f"--socket={directory}/socket",
@@ -55,7 +56,7 @@ class MariaDBHarness:
         directory = self._scratch.path
         subprocess.run(
             [
-                program("mariadb-install-db"),
+                program("mariadb-install-db", "mariadb-server"),
                 "--no-defaults",
                 f"--datadir={directory}/data",
                 "--user=root",
@@ -107,7 +108,8 @@ class MariaDBHarness:
         return self.lets_in("root", self.password)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody uses now."""
     with socket.socket() as taken:
         taken.bind((HOST, 0))
         number: int = taken.getsockname()[1]

@@ -6,6 +6,7 @@ from cobaltcore.runtime.client import Client
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.mariadb import MariaDBHarness
 from tests.support.operating import transport
+from tests.support.rabbitmq import RabbitMQHarness
 
 
 @pytest.fixture
@@ -29,3 +30,10 @@ def mariadb_server() -> Iterator[MariaDBHarness]:
     """A real server on loopback; its databases are told apart by name."""
     with MariaDBHarness() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def rabbitmq_server() -> Iterator[RabbitMQHarness]:
+    """A real broker on loopback; what it keeps is told apart by name."""
+    with RabbitMQHarness() as broker:
+        yield broker

@@ -23,19 +23,14 @@ from cobaltcore.api.foreign.mariadb import (
 )
 from cobaltcore.engine.desired import secret
 from cobaltcore.lab.providers import durations, mariadb_server, mariadb_sql, provider, serverpod
-from cobaltcore.lab.providers.mariadb_sql import Endpoint, NotAPrivilege, SqlFailed, Statement
-from cobaltcore.runtime import conditions, finalizers, status
-from cobaltcore.runtime.controller import Controller, Source, itself, referrers
-from cobaltcore.runtime.meta import Condition, Key, Kind, Object, Scope, Struct
+from cobaltcore.lab.providers.mariadb_sql import Endpoint, Statement
+from cobaltcore.lab.providers.things import Things, Waiting
+from cobaltcore.runtime import conditions, status
+from cobaltcore.runtime.controller import Source
+from cobaltcore.runtime.meta import Condition, Key, Kind, Object, Struct, key_of
 from cobaltcore.runtime.store import Change
 
 LOOK_AGAIN = timedelta(hours=10)
-
-Address = Callable[[Object], str]
-
-
-class Waiting(Exception):
-    """Something else has to be there first; it is watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +49,6 @@ class Row:
     view: type[Struct]
     make: Callable[[Any, Facts], list[Statement]]
     undo: Callable[[Any], list[Statement]]
-
-    @property
-    def finalizer(self) -> str:
-        """The name that the real operator uses."""
-        return f"{self.kind.kind.lower()}.{self.kind.group}/finalizer"
 
 
 TABLE = (
@@ -83,93 +73,66 @@ TABLE = (
 )
 
 
-def service_address(service: Object) -> str:
-    """Where a Service answers: its address works in pods and, in the lab, on the host."""
-    return serverpod.cluster_ip(service)
-
-
-class Content:
+class Content(Things):
     """The controller of one kind of thing on servers."""
 
     def __init__(
-        self, setting: provider.Setting, row: Row, *, address: Address, run: mariadb_sql.Run
+        self,
+        setting: provider.Setting,
+        row: Row,
+        *,
+        address: serverpod.Address,
+        run: mariadb_sql.Run,
     ) -> None:
-        self._cluster = setting.cluster
-        self._clock = setting.clock
         self._row = row
         self._address = address
         self._run = run
-        informer = setting.cluster.informer(row.kind)
-        informer.add_index("server", _server)
-        informer.add_index("secret", _secret)
-        informer.add_index("account", _account)
-        self.controller = Controller(
-            f"mariadb-{row.kind.kind.lower()}",
-            self.reconcile,
-            [
-                Source(row.kind, itself),
-                Source(MARIADB, referrers(self._cluster, row.kind, "server")),
-                Source(
-                    SECRET,
-                    referrers(self._cluster, row.kind, "secret"),
-                    Scope(metadata_only=True),
-                ),
-                *([Source(USER, self._of_account)] if row.kind is GRANT else []),
-            ],
-            clock=setting.clock,
+        super().__init__(
+            setting,
+            row.kind,
+            server=MARIADB,
+            finalizer=f"{row.kind.kind.lower()}.{row.kind.group}/finalizer",
+            indexes={"server": _server, "secret": _secret, "account": _account},
+            sources=[Source(USER, self._of_account)] if row.kind is GRANT else [],
         )
 
-    async def reconcile(self, key: Key) -> timedelta | None:
-        """Make it true on the server, or undo it, and report."""
-        live = self._cluster.informer(self._row.kind).get(key)
-        if live is None:
-            return None
-        if live["metadata"].get("deletionTimestamp"):
-            await self._clean_up(live)
-            return None
-        live = await finalizers.add(self._cluster, self._row.kind, live, self._row.finalizer)
-        try:
-            after = await self._make(live)
-        except (Waiting, NotAPrivilege, ValueError) as error:
-            await self._report(live, _failed(str(error)))
-            return None
-        except SqlFailed as error:
-            await self._report(live, _failed(f"Error creating {key.name}: {error.message}"))
-            interval = (live.get("spec") or {}).get("retryInterval")
-            if interval is None:
-                raise
-            return durations.parse(str(interval))
-        return after
-
-    async def _make(self, live: Object) -> timedelta:
+    async def make(self, live: Object) -> timedelta:
+        """Run the statements that make it true."""
         spec: Any = manifest.spec_of(named(live), self._row.view)
         interval = durations.parse(spec.requeue_interval) if spec.requeue_interval else LOOK_AGAIN
         facts = Facts(await self._password(live, spec), _surplus(live, spec))
         statements = self._row.make(spec, facts)
         await mariadb_sql.perform(self._run, await self._endpoint(live), statements)
-        await self._report(
-            live, Condition(type="Ready", status="True", reason="Created", message="Created")
-        )
+        await self.report(live, "")
         return interval
 
-    async def _clean_up(self, live: Object) -> None:
-        """Undo it unless the object says otherwise; there is nothing to undo without a server."""
+    async def undo(self, live: Object) -> None:
+        """Run the statements that take it back; there is nothing to undo without a server."""
         server = self._cluster.informer(MARIADB).get(_server_key(live))
         gone = server is None or server["metadata"].get("deletionTimestamp")
-        keep = (live.get("spec") or {}).get("cleanupPolicy") == "Skip"
-        if not (gone or keep) and finalizers.present(live, self._row.finalizer):
-            try:
-                spec = manifest.spec_of(named(live), self._row.view)
-                statements = self._row.undo(spec)
-            except (NotAPrivilege, ValueError):
-                # It was never made.
-                statements = []
-            try:
-                await mariadb_sql.perform(self._run, await self._endpoint(live), statements)
-            except Waiting as error:
-                await self._report(live, _failed(str(error)))
-                return
-        await finalizers.remove(self._cluster, self._row.kind, live, self._row.finalizer)
+        if gone or (live.get("spec") or {}).get("cleanupPolicy") == "Skip":
+            return
+        statements = self._row.undo(manifest.spec_of(named(live), self._row.view))
+        await mariadb_sql.perform(self._run, await self._endpoint(live), statements)
+
+    async def report(self, live: Object, problem: str) -> None:
+        """Tell the one condition, and of a grant what is granted."""
+        before = manifest.status_of(live, GrantStatus)
+        told = Condition(type="Ready", status="True", reason="Created", message="Created")
+        granted = before.current_privileges
+        if problem:
+            told = Condition(type="Ready", status="False", reason="Failed", message=problem)
+        elif self._row.kind is GRANT:
+            granted = live["spec"]["privileges"]
+        generation = live["metadata"]["generation"]
+        after = GrantStatus(
+            conditions=conditions.merge(
+                before.conditions, [told], now=self._clock.now(), generation=generation
+            ),
+            current_privileges=granted,
+        )
+        built = msgspec.to_builtins(after)
+        await status.write(self._cluster, self._row.kind, live, built, manager=provider.MANAGER)
 
     async def _endpoint(self, live: Object) -> Endpoint:
         key = _server_key(live)
@@ -182,8 +145,7 @@ class Content:
         spec = manifest.spec_of(mariadb_server.defaulted(server), MariaDBSpec)
         ref = spec.root_password_secret_key_ref
         found = await self._cluster.read(SECRET, Key(key.namespace, ref.name))
-        service = self._cluster.informer(SERVICE).get(key)
-        host = self._address(service) if service is not None else ""
+        host = self._address(self._cluster.informer(SERVICE).get(key))
         if not host:
             raise Waiting(f"Service {str(key)!r} has no address")
         return Endpoint(host, spec.port, secret.text(found, ref.key) or "")
@@ -198,24 +160,11 @@ class Content:
             raise Waiting(f"Secret {ref.name!r} with the key {ref.key!r} does not exist")
         return found
 
-    async def _report(self, live: Object, told: Condition) -> None:
-        before = manifest.status_of(live, GrantStatus)
-        generation = live["metadata"]["generation"]
-        made = told.status == "True" and self._row.kind is GRANT
-        after = GrantStatus(
-            conditions=conditions.merge(
-                before.conditions, [told], now=self._clock.now(), generation=generation
-            ),
-            current_privileges=live["spec"]["privileges"] if made else before.current_privileges,
-        )
-        built = msgspec.to_builtins(after)
-        await status.write(self._cluster, self._row.kind, live, built, manager=provider.MANAGER)
-
     def _of_account(self, change: Change) -> Iterable[Key]:
         informer = self._cluster.informer(self._row.kind)
         for account in _account(change.latest):
             for obj in informer.find("account", account):
-                yield Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
+                yield key_of(obj)
 
 
 def named(obj: Object) -> Object:
@@ -250,7 +199,3 @@ def _surplus(live: Object, spec: Any) -> list[str]:
         return []
     granted = manifest.status_of(live, GrantStatus).current_privileges
     return [each for each in granted if each not in spec.privileges]
-
-
-def _failed(message: str) -> Condition:
-    return Condition(type="Ready", status="False", reason="Failed", message=message)

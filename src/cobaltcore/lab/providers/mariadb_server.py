@@ -1,11 +1,7 @@
 """The objects of a MariaDB server: settings, secrets, pod, Services. Pure."""
 
 from collections.abc import Iterator
-from typing import Any
 
-import msgspec
-
-from cobaltcore.api.foreign.kubernetes import Resources
 from cobaltcore.api.foreign.mariadb import MariaDBSpec
 from cobaltcore.engine.desired import configmap, names, secret
 from cobaltcore.lab.providers import mariadb_sql, serverpod
@@ -93,7 +89,7 @@ def objects(
         probes=serverpod.probes(
             NAME, ["mariadb-admin", "--no-defaults", f"--socket={SOCKET}", "ping"]
         ),
-        resources=_resources(spec.resources),
+        resources=serverpod.resources(spec.resources, _RESOURCES),
         volume=_volume(live, spec),
         digest=digest(statements),
         settings={"nodeSelector": spec.node_selector} if spec.node_selector else {},
@@ -123,7 +119,3 @@ def _volume(live: Object, spec: MariaDBSpec) -> serverpod.Volume:
         storage_class=spec.storage.storage_class_name,
         keep=not (removed or serverpod.says_delete(live)),
     )
-
-
-def _resources(given: Resources | None) -> Any:
-    return msgspec.to_builtins(given) if given is not None else _RESOURCES

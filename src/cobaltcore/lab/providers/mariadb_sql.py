@@ -17,14 +17,13 @@ import pymysql
 from pymysql import converters
 
 from cobaltcore.api.foreign.mariadb import DatabaseSpec, GrantSpec, UserSpec
-from cobaltcore.runtime import errors
+from cobaltcore.lab.providers.things import Refused
 
 ADMINISTRATOR = "root"
 PROBE_USER = "openstack"
 CONNECT_WITHIN = timedelta(seconds=5)
 ANSWER_WITHIN = timedelta(seconds=60)
 
-ACCESS_DENIED = 1045
 SYNTAX_ERROR = 1064
 NO_SUCH_ACCOUNT = 1133
 NO_SUCH_GRANT = 1141
@@ -34,15 +33,7 @@ NOT_GRANTED = frozenset({NO_SUCH_ACCOUNT, NO_SUCH_GRANT, NO_SUCH_TABLE_GRANT})
 _PRIVILEGE = re.compile(r"[A-Za-z]+( [A-Za-z]+)*( ?\([A-Za-z0-9_$]+(, ?[A-Za-z0-9_$]+)*\))?")
 
 
-class SqlFailed(errors.RuntimeFault):
-    """The server refused a statement or gave no answer; `code` is 0 without an answer."""
-
-    def __init__(self, code: int, message: str, hint: str = "") -> None:
-        super().__init__(message, hint)
-        self.code = code
-
-
-class NotAPrivilege(errors.RuntimeFault):
+class NotAPrivilege(ValueError):
     """A privilege of a grant is not one."""
 
 
@@ -144,9 +135,7 @@ def _where(spec: GrantSpec) -> str:
 def _privileges(given: Sequence[str]) -> str:
     for each in given:
         if not _PRIVILEGE.fullmatch(each):
-            raise NotAPrivilege(
-                f"{each!r} is not a privilege", hint="spec.privileges: for example SELECT"
-            )
+            raise NotAPrivilege(f"spec.privileges: {each!r} is not a privilege such as SELECT")
     return ", ".join(given)
 
 
@@ -192,14 +181,14 @@ def _execute(cursor: Any, statement: Statement) -> None:
             raise
 
 
-def _failure(error: pymysql.err.Error, endpoint: Endpoint) -> SqlFailed:
+def _failure(error: pymysql.err.Error, endpoint: Endpoint) -> Refused:
     code = _code(error)
     if isinstance(error, pymysql.err.OperationalError) and code >= 2000:
-        return SqlFailed(0, f"no answer from {endpoint.host}:{endpoint.port}")
+        return Refused(f"no answer from {endpoint.host}:{endpoint.port}")
     if code == SYNTAX_ERROR:
-        return SqlFailed(code, "the server does not understand the statement")
+        return Refused("the server does not understand the statement")
     text = error.args[1] if len(error.args) > 1 else type(error).__name__
-    return SqlFailed(code, f"{text} ({code})")
+    return Refused(f"{text} ({code})")
 
 
 def _code(error: pymysql.err.Error) -> int:

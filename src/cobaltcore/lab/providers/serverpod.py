@@ -4,13 +4,15 @@ What the pods of OpenStack services have holds for servers, too: an unprivileged
 a root file system that cannot be written.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from cobaltcore.api.base import Quantity
 from cobaltcore.api.blocks import Image
-from cobaltcore.api.foreign.kubernetes import SERVICE, STATEFUL_SET
+from cobaltcore.api.foreign.kubernetes import SERVICE, STATEFUL_SET, Resources
 from cobaltcore.engine.desired import names, pods
 from cobaltcore.runtime.meta import Desired, Key, Object
 
@@ -20,6 +22,8 @@ SECRETS = "/etc/cobaltcore-secrets"
 KEEP, REMOVE = "Retain", "Delete"
 
 Ports = Mapping[str, int]
+Address = Callable[[Object | None], str]
+"""Where a Service is reached; empty if it has no address yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,8 @@ def stateful_set(server: Server, service: str, *, live: Object | None) -> Desire
     spec: dict[str, Any] = {
         "serviceName": service,
         "replicas": 1,
+        # In order, a pod that never became ready would never get a better template.
+        "podManagementPolicy": "Parallel",
         "revisionHistoryLimit": 3,
         "selector": {"matchLabels": dict(server.labels)},
         "template": _template(server),
@@ -107,7 +113,7 @@ def says_delete(obj: Object) -> bool:
 
 
 def cluster_ip(service: Object | None) -> str:
-    """The address of a Service; empty if it has none yet."""
+    """The address of a Service: it works in pods and, in the lab, on the host."""
     address = ((service or {}).get("spec") or {}).get("clusterIP") or ""
     return "" if address == "None" else str(address)
 
@@ -121,6 +127,12 @@ def image(reference: str) -> Image:
     if not colon or "/" in tag:
         return Image(repository=reference, tag="latest")
     return Image(repository=repository, tag=tag)
+
+
+def resources(given: Resources | None, default: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the user says, else a tested size."""
+    chosen: Mapping[str, Any] = default if given is None else msgspec.to_builtins(given)
+    return chosen
 
 
 def probes(port: str, command: Sequence[str] = ()) -> dict[str, Any]:

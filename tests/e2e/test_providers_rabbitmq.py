@@ -1,0 +1,157 @@
+"""RabbitMQ in the lab: made from the example, used from a pod, restarted, kept and removed."""
+
+import base64
+import importlib.util
+import io
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support import lab_providers, workloads
+from tests.support.lab import CommandFailed, Lab, eventually
+
+CLAIM = "persistence-mq-server-0"
+GROUP = "rabbitmq.com"
+LIBRARIES = ("amqp", "vine")
+
+
+@dataclass(frozen=True)
+class Client:
+    """A pod with the AMQP client that OpenStack uses; the password comes over standard input."""
+
+    lab: Lab
+    namespace: str
+
+    def run(self, action: str, *texts: str, password: str) -> str:
+        return self.lab.kubectl(
+            "exec", "-i", "-n", self.namespace, "client", "--",
+            "env", "PYTHONPATH=/files/libraries.zip", "python3", "/files/client.py",
+            f"mq.{self.namespace}.svc", "nova", "nova", action, *texts,
+            input=f"{password}\n",
+        )  # fmt: skip
+
+    def lets_in(self, password: str) -> bool:
+        try:
+            self.run("look", password=password)
+        except CommandFailed:
+            return False
+        return True
+
+
+@pytest.fixture(scope="module")
+def images(lab: Lab) -> Iterator[dict[str, str]]:
+    with lab_providers.running(lab, "rabbitmq") as found:
+        yield found
+
+
+@pytest.fixture
+def client(lab: Lab, namespace: str, images: dict[str, str]) -> Client:
+    lab.create(namespace, *lab_providers.example("rabbitmq"))
+    files = {"name": "files", "path": "/files", "source": {"secret": {"secretName": "client"}}}
+    pod = workloads.pod("client", images["rabbitmq"], mounts=[files])
+    lab.create(namespace, _files(), pod)
+    lab.wait_for_pod(namespace, "client")
+    _wait_for_all(lab, namespace)
+    return Client(lab, namespace)
+
+
+def test_messages_live_through_restart_password_change_and_re_creation(
+    lab: Lab, namespace: str, client: Client
+) -> None:
+    assert client.run("publish", "hello", password="change-me") == "hello"
+
+    lab.kubectl("delete", "pod", "-n", namespace, "mq-server-0")
+    lab.wait_for_pod(namespace, "mq-server-0")
+    assert client.run("look", password="change-me") == "hello"
+
+    _set_password(lab, namespace, "nova-messaging", "second 'secret'")
+    eventually(lambda: client.lets_in("second 'secret'"), "the new password holds")
+    assert not client.lets_in("change-me")
+
+    volume = lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"]
+    # Without the broker nothing is taken back from it.
+    lab.kubectl("delete", f"rabbitmqclusters.{GROUP}", "-n", namespace, "--all")
+    for kind in ("permissions", "users", "vhosts"):
+        lab.kubectl("delete", f"{kind}.{GROUP}", "-n", namespace, "--all")
+    eventually(lambda: not lab.get("pod", "-n", namespace, "mq-server-0"), "the broker is gone")
+    assert lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"] == volume
+    lab.create(namespace, *lab_providers.example("rabbitmq"))
+    _wait_for_all(lab, namespace)
+    assert client.run("look", password="change-me") == "hello"
+
+
+def test_a_changed_administrator_takes_over(
+    lab: Lab, namespace: str, client: Client, images: dict[str, str]
+) -> None:
+    _set_password(lab, namespace, "mq-default-user", "taken-over")
+    eventually(lambda: _administers(client, "taken-over"), "the new password holds")
+    _set_password(lab, namespace, "nova-messaging", "third")
+    eventually(lambda: client.lets_in("third"), "the provider uses it, too")
+
+
+def test_data_goes_when_the_object_says_so(lab: Lab, namespace: str, client: Client) -> None:
+    client.run("publish", "hello", password="change-me")
+    for kind in ("permissions", "users", "vhosts"):
+        lab.kubectl("delete", f"{kind}.{GROUP}", "-n", namespace, "nova")
+    assert not client.lets_in("change-me")
+    cluster = f"rabbitmqclusters.{GROUP}"
+    lab.kubectl("annotate", cluster, "-n", namespace, "mq", "c5c3.io/delete-data=true")
+    eventually(
+        lambda: lab.get("pvc", "-n", namespace, CLAIM)["metadata"].get("ownerReferences"),
+        "the volume goes with the broker",
+    )
+    lab.kubectl("delete", cluster, "-n", namespace, "mq")
+    eventually(lambda: not lab.get("pvc", "-n", namespace, CLAIM), "the volume is gone")
+
+
+def _administers(client: Client, password: str) -> bool:
+    """Whether the management API lets the administrator in."""
+    login = client.lab.get("secret", "-n", client.namespace, "mq-default-user")["data"]
+    username = base64.b64decode(login["username"]).decode()
+    address = f"http://mq.{client.namespace}.svc:15672/api/whoami"
+    script = (
+        "import base64, sys, urllib.request as u; "
+        "t = base64.b64encode(sys.stdin.read().encode()).decode(); "
+        f"r = u.Request('{address}', headers={{'Authorization': 'Basic ' + t}}); "
+        "print(u.urlopen(r, timeout=10).status)"
+    )
+    answer = client.lab.attempt(
+        "exec", "-i", "-n", client.namespace, "client", "--", "python3", "-c", script,
+        input=f"{username}:{password}",
+    )  # fmt: skip
+    return answer.strip() == "200"
+
+
+def _files() -> dict[str, object]:
+    """The client's program and its libraries, which are pure Python and run from an archive."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in LIBRARIES:
+            found = importlib.util.find_spec(name)
+            assert found is not None
+            assert found.origin is not None
+            folder = Path(found.origin).parent
+            for path in folder.rglob("*.py"):
+                archive.write(path, f"{name}/{path.relative_to(folder)}")
+    program = (Path(__file__).parent / "amqp_client.py").read_bytes()
+    files = {"libraries.zip": packed.getvalue(), "client.py": program}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "client"},
+        "data": {name: base64.b64encode(content).decode() for name, content in files.items()},
+    }
+
+
+def _wait_for_all(lab: Lab, namespace: str) -> None:
+    for kind in ("vhosts", "users", "permissions"):
+        lab_providers.wait_for(lab, namespace, f"{kind}.{GROUP}", "nova")
+
+
+def _set_password(lab: Lab, namespace: str, secret: str, password: str) -> None:
+    encoded = base64.b64encode(password.encode()).decode()
+    patch = f'{{"data": {{"password": "{encoded}"}}}}'
+    lab.kubectl("patch", "secret", "-n", namespace, secret, "--patch", patch)
