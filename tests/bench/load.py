@@ -9,6 +9,7 @@ from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.informer import Informer
 from cobaltcore.runtime.meta import Key, Scope
 from cobaltcore.runtime.store import Change
+from tests.bench.operators.meter import Arrivals
 from tests.bench.widget import WIDGET, a_change, a_widget
 
 T = TypeVar("T")
@@ -69,11 +70,13 @@ class Answers:
     """What operators wrote into the widgets, seen from outside."""
 
     def __init__(self) -> None:
+        self.arrivals = Arrivals()
         self._observed: dict[Key, int] = {}
         self._changed = asyncio.Event()
 
     def take(self, change: Change) -> None:
         """Note the answer in a changed widget."""
+        self.arrivals.saw(change.key.name, change.latest["spec"])
         status = change.latest.get("status") or {}
         self._observed[change.key] = status.get("observed", 0)
         self._changed.set()

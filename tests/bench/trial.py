@@ -107,11 +107,14 @@ class Trial:
     async def _trickle(self, operator: child.Operator) -> None:
         """A few changes a second, to see how long one takes to arrive on a calm server."""
         await operator.report()
+        self._answers.arrivals.delays_ms()
         count = min(self._amount.trickle, self._amount.objects)
         await self._load.change_slowly(count, per_second=self._amount.trickle_per_second)
         report = await self._handled(operator, objects=count)
         self._note("delay_p50_ms", report.delay_p50_ms)
         self._note("delay_p95_ms", report.delay_p95_ms)
+        _, bare = self._answers.arrivals.delays_ms()
+        self._note("bare_p95_ms", bare)
 
     async def _storm(self, operator: child.Operator) -> None:
         """One object changes all the time."""

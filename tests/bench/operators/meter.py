@@ -14,13 +14,32 @@ from pathlib import Path
 from typing import Any
 
 
+class Arrivals:
+    """How long changes take from their writing to their being seen for the first time."""
+
+    def __init__(self) -> None:
+        self.rounds: dict[str, int] = {}
+        self._delays_ns: list[int] = []
+
+    def saw(self, name: str, spec: Mapping[str, Any]) -> None:
+        """Look at an object."""
+        number = spec["round"]
+        if number > self.rounds.get(name, 0):
+            self.rounds[name] = number
+            self._delays_ns.append(time.time_ns() - spec["sentNs"])
+
+    def delays_ms(self) -> tuple[float, float]:
+        """The 50th and the 95th percentile since the last time this was asked."""
+        ordered, self._delays_ns = sorted(self._delays_ns), []
+        return _percentile(ordered, 50) / 1e6, _percentile(ordered, 95) / 1e6
+
+
 class Meter:
     """Counts what a handler sees."""
 
     def __init__(self) -> None:
         self._runs = 0
-        self._rounds: dict[str, int] = {}
-        self._delays_ns: list[int] = []
+        self._arrivals = Arrivals()
         self._wanted = 0
         self._missing = 0
         self._complete = asyncio.Event()
@@ -28,13 +47,9 @@ class Meter:
     def saw(self, name: str, spec: Mapping[str, Any]) -> None:
         """A handler looks at an object."""
         self._runs += 1
-        number = spec["round"]
-        before = self._rounds.get(name, 0)
-        if number <= before:
-            return
-        self._rounds[name] = number
-        self._delays_ns.append(time.time_ns() - spec["sentNs"])
-        if before < self._wanted <= number:
+        before = self._arrivals.rounds.get(name, 0)
+        self._arrivals.saw(name, spec)
+        if before < self._wanted <= spec["round"]:
             self._missing -= 1
             if not self._missing:
                 self._complete.set()
@@ -51,20 +66,20 @@ class Meter:
 
     async def _until(self, *, number: int, objects: int) -> None:
         self._wanted = number
-        self._missing = objects - sum(each >= number for each in self._rounds.values())
+        self._missing = objects - sum(each >= number for each in self._arrivals.rounds.values())
         if self._missing > 0:
             self._complete.clear()
             await self._complete.wait()
 
     def _report(self) -> dict[str, Any]:
         used = resource.getrusage(resource.RUSAGE_SELF)
-        delays, self._delays_ns = sorted(self._delays_ns), []
+        p50, p95 = self._arrivals.delays_ms()
         return {
             "cpu_seconds": used.ru_utime + used.ru_stime,
             "runs": self._runs,
             "peak_rss_kib": _peak_rss_kib(),
-            "delay_p50_ms": _percentile(delays, 50) / 1e6,
-            "delay_p95_ms": _percentile(delays, 95) / 1e6,
+            "delay_p50_ms": p50,
+            "delay_p95_ms": p95,
         }
 
 
