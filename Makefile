@@ -2,11 +2,11 @@
 PYTHON ?= python3
 RUN := .venv/bin/
 
-.PHONY: help up down test lint verify e2e bench crds docs clean
+.PHONY: help up down test test-providers lint verify e2e bench crds docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 .venv/bin/cobalt: pyproject.toml uv.lock tools/bootstrap.py
 	@$(PYTHON) tools/bootstrap.py
@@ -21,6 +21,10 @@ down: .venv/bin/cobalt ## stop the lab, keep its data
 test: .venv/bin/cobalt ## unit and integration tests, against a real API server
 	@$(RUN)python -m cobaltcore.lab.kubebuild >/dev/null
 	@$(RUN)pytest
+
+test-providers: .venv/bin/cobalt ## the lab providers against real servers (takes a while)
+	@$(RUN)python -m cobaltcore.lab.kubebuild >/dev/null
+	@$(RUN)pytest tests/integration/providers
 
 lint: .venv/bin/cobalt ## format, lint, types, layers, words
 	@$(RUN)ruff format --check .
