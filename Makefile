@@ -2,7 +2,7 @@
 PYTHON ?= python3
 RUN := .venv/bin/
 
-.PHONY: help up down test test-providers lint verify e2e bench crds docs clean
+.PHONY: help up down test test-providers lint e2e bench crds docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -19,11 +19,13 @@ down: .venv/bin/cobalt ## stop the lab, keep its data
 	@$(RUN)cobalt down
 
 test: .venv/bin/cobalt ## unit and integration tests, against a real API server
-	@$(RUN)python -m cobaltcore.lab.kubebuild >/dev/null
+	@$(RUN)python -m cobaltcore.lab.kubebuild kube >/dev/null
+	@$(RUN)python -m cobaltcore.lab.kubebuild addons >/dev/null
 	@$(RUN)pytest
 
 test-providers: .venv/bin/cobalt ## the lab providers against real servers (takes a while)
-	@$(RUN)python -m cobaltcore.lab.kubebuild >/dev/null
+	@$(RUN)python -m cobaltcore.lab.kubebuild kube >/dev/null
+	@$(RUN)python -m cobaltcore.lab.kubebuild addons >/dev/null
 	@$(RUN)pytest tests/integration/providers
 
 lint: .venv/bin/cobalt ## format, lint, types, layers, words
@@ -39,7 +41,8 @@ e2e: .venv/bin/cobalt ## the lab with everything real (as root)
 	@$(RUN)pytest tests/e2e
 
 bench: .venv/bin/cobalt ## figures as a table and as JSON
-	@$(RUN)python -m cobaltcore.lab.kubebuild >/dev/null
+	@$(RUN)python -m cobaltcore.lab.kubebuild kube >/dev/null
+	@$(RUN)python -m cobaltcore.lab.kubebuild addons >/dev/null
 	@.cache/uv run -q --frozen --group bench python -m tests.bench.run
 
 crds: .venv/bin/cobalt ## write the CRDs of all kinds to deploy/crds
