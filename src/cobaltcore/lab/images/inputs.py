@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from cobaltcore.lab.images import buildah, recipe, release, sources
 
@@ -86,8 +87,7 @@ def epoch(pinned: release.Release) -> int:
 def _version(tree: sources.Sources, pinned: release.Release, image: str) -> str:
     """The version that is known before a build; others come from the package that is installed."""
     if image == OWN:
-        project = tomllib.loads((tree.root / "pyproject.toml").read_text())["project"]
-        return str(project["version"])
+        return str(_project(tree.root)["project"]["version"])
     if image == release.SHARED:
         return pinned.name
     return pinned.refs.get(image, "")
@@ -99,9 +99,17 @@ def _release_files(pinned: release.Release, image: str) -> dict[str, Path]:
 
 
 def _project_files(root: Path) -> dict[str, Path]:
-    named = {name: root / name for name in _PROJECT_FILES if (root / name).exists()}
-    package = root / "src" / "cobaltcore"
-    return {**named, **{f"src/cobaltcore/{path}": file for path, file in _files(package).items()}}
+    """What a wheel of this project is made from."""
+    found = {name: root / name for name in _PROJECT_FILES if (root / name).exists()}
+    wheel = _project(root)["tool"]["hatch"]["build"]["targets"]["wheel"]
+    for folder in (*wheel["packages"], *wheel.get("force-include", {})):
+        members = _files(root / folder)
+        found |= {f"{folder}/{path}": file for path, file in members.items()}
+    return found
+
+
+def _project(root: Path) -> dict[str, Any]:
+    return tomllib.loads((root / "pyproject.toml").read_text())
 
 
 def _files(directory: Path) -> dict[str, Path]:

@@ -86,6 +86,11 @@ class Workshop:
         """This machine's settings, for build steps."""
         return self.place.place / "host"
 
+    @property
+    def layouts(self) -> Path:
+        """Layouts under construction, under a path that buildah can make a name of."""
+        return self.place.place / "layouts"
+
     def _root_file_system(self, made: recipe.Recipe, given: inputs.Inputs, log: IO[bytes]) -> str:
         tar = self.kept.directory / "tmp" / "rootfs.tar"
         order = rootfs.Order(
@@ -122,7 +127,7 @@ class Workshop:
         self.kept.lend(layout, dict.fromkeys(known))
         order = buildah.Order(
             containerfile=staged / "main" / recipe.CONTAINERFILE,
-            layout=layout,
+            layout=self.layouts / made.name,
             contexts=contexts,
             arguments=given.arguments,
             labels=given.labels,
@@ -163,7 +168,7 @@ class Workshop:
             self.kept.lend(layout, parts)
             self.kept.write_layout(layout, digest)
             image_id = manifest.config.digest.removeprefix("sha256:")
-            code = self.tools.pull(layout, image_id, local_name(name), log)
+            code = self.tools.pull(self.layouts / layout.name, image_id, local_name(name), log)
             self._expect(code, name, "it cannot be read back")
             shutil.rmtree(layout)
             self._pulled.add(name)
@@ -190,10 +195,16 @@ def local_name(name: str) -> str:
     return f"{recipe.REGISTRY}/{name}:{_LOCAL_TAG}"
 
 
+def scratch_directory(kept: store.Store) -> Path:
+    """A place for the builds of a store: buildah makes names of paths, so no part is hidden."""
+    own = hashlib.sha256(str(kept.directory).encode()).hexdigest()[:8]
+    return Path("/var/cache/cobaltcore", f"images-{own}")
+
+
 @contextmanager
 def opened(kept: store.Store, *, base: str = "") -> Iterator[Workshop]:
     """A workshop; nothing but finished images is left of it."""
-    directory = kept.directory / "scratch"
+    directory = scratch_directory(kept)
     has_overlay = "overlay" in Path("/proc/filesystems").read_text().split()
     shutil.rmtree(kept.directory / "tmp", ignore_errors=True)
     (kept.directory / "tmp").mkdir()
@@ -201,6 +212,7 @@ def opened(kept: store.Store, *, base: str = "") -> Iterator[Workshop]:
     with scratch.opened(directory, settings) as place:
         for folder in ("tmp", "host", "contexts"):
             place.outside(directory / folder).mkdir()
+        place.outside(directory / "layouts").symlink_to(kept.directory / "tmp")
         caches = kept.directory / "caches"
         caches.mkdir(exist_ok=True)
         # buildah keeps `--mount=type=cache` below its temporary directory.
