@@ -85,7 +85,7 @@ class Run:
                 # Ends every process of the build, so that the pool's threads come back.
                 shop.place.stop()
                 raise
-        phase.detail(f"{len(self.seconds)} built")
+        phase.result(f"{len(self.seconds)} built")
         if failures:
             raise _summary(failures, len(self.recipes) - len(self.done))
 
@@ -183,7 +183,7 @@ def build(tree: sources.Sources, directory: Path, wishes: Wishes, shown: phases.
                 if wishes.is_refresh or run.stale():
                     _build(run, phase)
                 else:
-                    phase.detail(f"all {len(recipes)} are up to date")
+                    phase.result(f"all {len(recipes)} are up to date")
         finally:
             catalogue.write_index(tree, kept)
             if run.seconds:
