@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from cobaltcore.lab import containers, process
+from cobaltcore.lab.providers import provider
 from tests.support.lab import Lab, eventually, run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "providers"
@@ -46,6 +47,7 @@ def running(lab: Lab, *names: str) -> Iterator[dict[str, str]]:
     child = process.Child("providers", _command(*arguments), log, lab.environment)
     child.start()
     try:
+        eventually(lambda: _are_served(lab, names), f"kinds of {', '.join(names)} are served")
         yield images
     finally:
         child.stop()
@@ -71,6 +73,12 @@ def wait_for(lab: Lab, namespace: str, kind: str, name: str, *, condition: str =
         )
 
     eventually(holds, f"{kind} {name} {condition}")
+
+
+def _are_served(lab: Lab, names: Sequence[str]) -> bool:
+    known = provider.discover()
+    kinds = {f"crd/{kind.plural}.{kind.group}" for name in names for kind in known[name].kinds}
+    return bool(lab.attempt("wait", "--for=condition=Established", *sorted(kinds)))
 
 
 def _cobalt(lab: Lab, *arguments: str) -> str:

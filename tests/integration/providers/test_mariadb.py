@@ -47,7 +47,7 @@ async def namespace(
 ) -> AsyncIterator[str]:
     """A namespace with a volume for the server; its objects are gone afterwards."""
     name = played_control_plane.create_namespace("mariadb")
-    await played_volumes.offer(played_client, Key(name, "storage-db-0"))
+    await played_volumes.bind(played_client, Key(name, "storage-db-0"))
     yield name
     for kind in KINDS:
         for key in (Key(name, "keystone"), Key(name, "db")):

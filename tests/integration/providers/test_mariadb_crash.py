@@ -35,7 +35,7 @@ class Life:
         return self.namespace.replace("-", "_")
 
     async def make(self) -> None:
-        await played_volumes.offer(self.client, Key(self.namespace, "storage-db-0"))
+        await played_volumes.bind(self.client, Key(self.namespace, "storage-db-0"))
         for secret in (
             objects.a_secret(self.namespace, "db-root", password=self.server.password),
             objects.a_secret(self.namespace, "keystone-db", password="first"),

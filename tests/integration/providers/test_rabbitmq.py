@@ -48,7 +48,7 @@ async def namespace(
 ) -> AsyncIterator[str]:
     """A namespace with a volume for the broker; its objects are gone afterwards."""
     name = played_control_plane.create_namespace("rabbitmq")
-    await played_volumes.offer(played_client, Key(name, objects.CLAIM))
+    await played_volumes.bind(played_client, Key(name, objects.CLAIM))
     yield name
     for kind in KINDS:
         for key in (Key(name, "nova"), Key(name, "mq")):

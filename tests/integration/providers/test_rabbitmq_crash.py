@@ -36,7 +36,7 @@ class Life:
 
     async def make(self) -> None:
         login = {"username": self.broker.username, "password": self.broker.password}
-        await played_volumes.offer(self.client, Key(self.namespace, objects.CLAIM))
+        await played_volumes.bind(self.client, Key(self.namespace, objects.CLAIM))
         # The broker on loopback has an administrator already.
         await self.client.create(SECRET, a_secret(self.namespace, "mq-default-user", **login))
         imported = a_secret(self.namespace, "nova-mq", username=self.namespace, password="first")

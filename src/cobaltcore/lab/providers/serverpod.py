@@ -55,7 +55,8 @@ class Server:
     volume: Volume | None = None
     digest: str = ""
     """Changes when the secrets do: then the pod is replaced."""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    companion: Sequence[str] = ()
+    """A second program of the pod, with the same settings and secrets; none by default."""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -152,7 +153,7 @@ def probes(port: str, command: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _template(server: Server) -> Object:
-    container = pods.Container(
+    main = pods.Container(
         name=server.name,
         image=image(server.image),
         command=server.command,
@@ -160,12 +161,17 @@ def _template(server: Server) -> Object:
             pods.Mount("configuration", CONFIGURATION, config_map=server.configuration),
             pods.Mount("secrets", SECRETS, secret=server.secret),
         ],
-        environment=server.environment,
         probes={**server.probes, "imagePullPolicy": "IfNotPresent"},
         resources=server.resources,
     )
+    beside = replace(
+        main,
+        name=f"{server.name}-companion",
+        command=server.companion,
+        probes={"imagePullPolicy": "IfNotPresent"},
+    )
     template = pods.template(
-        [container],
+        [main, beside] if server.companion else [main],
         labels=server.labels,
         annotations={names.SECRET_DIGEST: server.digest},
         settings={"terminationGracePeriodSeconds": 60, **server.settings},

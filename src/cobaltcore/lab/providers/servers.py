@@ -12,7 +12,7 @@ import msgspec
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, SECRET, SERVICE, STATEFUL_SET
 from cobaltcore.engine.desired import workload
 from cobaltcore.lab.providers import provider
-from cobaltcore.runtime import events, status
+from cobaltcore.runtime import errors, events, status
 from cobaltcore.runtime.apply import Applier, ForeignObject
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.controller import Controller, Source, itself, owner, referrers
@@ -118,8 +118,9 @@ class Servers:
         except (CannotServe, msgspec.ValidationError) as error:
             await self._report(live, Situation(problem=str(error)))
             return None
-        except ForeignObject as error:
-            await self._report(live, Situation(problem=f"{error.message}: {error.hint}"))
+        except (ForeignObject, errors.Invalid) as error:
+            problem = ": ".join(filter(None, (error.message, error.hint)))
+            await self._report(live, Situation(problem=problem))
             raise
         child = self._stateful_set(key)
         ready, wanted, settled = workload.progress(child)

@@ -1,0 +1,105 @@
+"""Valkey in the lab: made from the example, used from a pod, restarted, kept and removed."""
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.support import lab_providers, workloads
+from tests.support.lab import Lab, eventually
+
+CLAIM = "valkey-data-valkey-cache-primary-0"
+POD = "valkey-cache-primary-0"
+# The password is read from standard input, so that it is no argument of a program.
+COMMAND = 'read -r REDISCLI_AUTH && export REDISCLI_AUTH && exec valkey-cli "$@"'
+
+
+@dataclass(frozen=True)
+class Client:
+    """A pod with Valkey's own client, which knows what the binding says."""
+
+    lab: Lab
+    namespace: str
+
+    def binding(self) -> dict[str, str]:
+        found = self.lab.get("secret", "-n", self.namespace, "valkey-cache-binding")
+        data = found.get("data", {})
+        return {name: base64.b64decode(value).decode() for name, value in data.items()}
+
+    def ask(self, *words: str, password: str = "", port: str = "6379") -> str:
+        """What the server says; nothing if there is no answer."""
+        bound = self.binding()
+        host = bound.get("primaryHost") or bound["sentinelHost"]
+        return self.lab.attempt(
+            "exec", "-i", "-n", self.namespace, "client", "--",
+            "sh", "-c", COMMAND, "sh", "-h", host, "-p", port, *words,
+            input=f"{password or bound['password']}\n",
+        ).strip()  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def images(lab: Lab) -> Iterator[dict[str, str]]:
+    with lab_providers.running(lab, "valkey") as found:
+        yield found
+
+
+@pytest.fixture
+def client(lab: Lab, namespace: str, images: dict[str, str]) -> Client:
+    lab.create(namespace, *lab_providers.example("valkey"))
+    lab.create(namespace, workloads.pod("client", images["valkey"]))
+    lab.wait_for_pod(namespace, "client")
+    lab_providers.wait_for(lab, namespace, "valkey", "cache")
+    return Client(lab, namespace)
+
+
+def test_data_lives_through_restart_password_change_and_re_creation(
+    lab: Lab, namespace: str, client: Client
+) -> None:
+    assert client.ask("SET", "key", "kept") == "OK"
+    assert "NOAUTH" in client.ask("GET", "key", password="wrong")
+
+    lab.kubectl("delete", "pod", "-n", namespace, POD)
+    lab.wait_for_pod(namespace, POD)
+    assert client.ask("GET", "key") == "kept"
+
+    odd = base64.b64encode(b"an 'odd' \"one\" \\").decode()
+    patch = f'{{"data": {{"valkey-password": "{odd}"}}}}'
+    lab.kubectl("patch", "secret", "-n", namespace, "valkey-cache", "--patch", patch)
+    eventually(
+        lambda: client.ask("GET", "key", password="an 'odd' \"one\" \\") == "kept",
+        "the new password holds",
+    )
+    assert client.binding()["password"] == "an 'odd' \"one\" \\"
+
+    volume = lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"]
+    lab.kubectl("delete", "valkey", "-n", namespace, "cache")
+    eventually(lambda: not lab.get("pod", "-n", namespace, POD), "the server is gone")
+    assert lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"] == volume
+    eventually(lambda: not client.binding(), "the binding is gone")
+    lab.create(namespace, *lab_providers.example("valkey"))
+    lab_providers.wait_for(lab, namespace, "valkey", "cache")
+    assert client.ask("GET", "key") == "kept"
+
+
+def test_a_sentinel_names_the_primary(lab: Lab, namespace: str, client: Client) -> None:
+    (cache,) = lab_providers.example("valkey")
+    lab.kubectl("delete", "valkey", "-n", namespace, "cache")
+    eventually(lambda: not lab.get("pod", "-n", namespace, POD), "the server is gone")
+    cache["spec"]["sentinel"] = {"enabled": True}
+    lab.create(namespace, cache)
+    lab_providers.wait_for(lab, namespace, "valkey", "cache")
+    question = ("SENTINEL", "get-primary-addr-by-name", "myprimary")
+    host = f"valkey-cache-primary.{namespace}.svc.cluster.local"
+    eventually(lambda: host in client.ask(*question, port="26379"), "the sentinel answers")
+
+
+def test_data_goes_when_the_object_says_so(lab: Lab, namespace: str, client: Client) -> None:
+    assert client.ask("SET", "key", "lost") == "OK"
+    lab.kubectl("annotate", "valkey", "-n", namespace, "cache", "c5c3.io/delete-data=true")
+    eventually(
+        lambda: lab.get("pvc", "-n", namespace, CLAIM)["metadata"].get("ownerReferences"),
+        "the volume goes with the server",
+    )
+    lab.kubectl("delete", "valkey", "-n", namespace, "cache")
+    eventually(lambda: not lab.get("pvc", "-n", namespace, CLAIM), "the volume is gone")
