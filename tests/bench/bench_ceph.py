@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.bench import progress
 from tests.bench.figures import Figure, Goal, Options
 from tests.support import lab_ceph
-from tests.support.lab import Lab, eventually
+from tests.support.lab import Lab
 from tests.support.lab_ceph import LabCeph
 
 # Bare processes without Kubernetes, as measured once for these settings.
@@ -45,10 +45,9 @@ def figures(options: Options) -> Iterator[Figure]:
 
 def _round(ceph: LabCeph) -> dict[str, float]:
     ceph.lab.kubectl("create", "namespace", ceph.namespace)
-    gate = _seconds(ceph.create, ceph.wait)
-    assert ceph.is_clean(), ceph.status()
+    gate = _seconds(ceph.create, ceph.wait, ceph.wait_until_clean)
     memory = sum(_pss_kibibytes(pid) for pid in ceph.pids().values()) / 1024
-    again = _seconds(ceph.kill_daemons, lambda: eventually(ceph.is_clean, "clean again"))
+    again = _seconds(ceph.kill_daemons, ceph.wait_until_clean)
     progress.tell(f"  {gate:.1f} s, again {again:.1f} s, {memory:.0f} MiB")
     ceph.delete()
     ceph.lab.kubectl("delete", "namespace", ceph.namespace)

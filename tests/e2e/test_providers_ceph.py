@@ -30,7 +30,7 @@ def ceph(lab: Lab, namespace: str, images: dict[str, str]) -> Iterator[LabCeph]:
 
 
 def test_an_image_outlives_killed_daemons_and_a_new_cluster(ceph: LabCeph) -> None:
-    assert ceph.is_clean(), ceph.status()
+    ceph.wait_until_clean()
     reported = ceph.lab.get("cephcluster", "-n", ceph.namespace, "rook-ceph")["status"]
     assert reported["ceph"]["health"] == "HEALTH_OK"
     assert reported["ceph"]["fsid"] == ceph.status()["fsid"]
@@ -47,7 +47,7 @@ def test_an_image_outlives_killed_daemons_and_a_new_cluster(ceph: LabCeph) -> No
         ceph.user("glance", key_of="cinder").read("images/disk")
 
     ceph.kill_daemons()
-    eventually(ceph.is_clean, "clean after all daemons were killed")
+    ceph.wait_until_clean()
     assert glance.read("images/disk") == checksum
 
     glance.remove()

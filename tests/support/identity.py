@@ -1,7 +1,7 @@
 """What tests of K-ORC do as a user, on both sides: objects in the cluster, resources in Keystone."""
 
 import base64
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -268,8 +268,10 @@ def doomed(point: CrashPoint) -> keystone.Dial:
     return dial
 
 
-def counted(calls: list[keystone.Call]) -> keystone.Dial:
-    """Connections to Keystone whose calls are written down."""
+def counted(
+    calls: list[keystone.Call], *, before: Callable[[keystone.Call], Awaitable[None]] | None = None
+) -> keystone.Dial:
+    """Connections to Keystone whose calls are written down; something may happen before each."""
 
     class CountingWire:
         def __init__(self, inner: keystone.Wire) -> None:
@@ -277,6 +279,8 @@ def counted(calls: list[keystone.Call]) -> keystone.Dial:
 
         async def send(self, call: keystone.Call) -> keystone.Answer:
             calls.append(call)
+            if before is not None:
+                await before(call)
             return await self._inner.send(call)
 
     @asynccontextmanager

@@ -11,7 +11,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -25,6 +24,7 @@ import yaml
 
 from cobaltcore.lab import errors, kubebuild, process
 from tests.support.ports import ReservedPort
+from tests.support.scratch import ScratchDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSTRAINTS = ROOT / "releases" / "2025.2" / "upper-constraints.txt"
@@ -72,7 +72,8 @@ class KeystoneHarness:
 
     def __init__(self) -> None:
         self._installation = installation()
-        self.directory = Path(tempfile.mkdtemp(prefix="cobaltcore-keystone-"))
+        self._scratch = ScratchDirectory("cobaltcore-keystone-")
+        self.directory = self._scratch.path
         self._port = ReservedPort()
         self.url = f"http://{HOST}:{self._port.number}/v3"
         self._server = process.Child(
@@ -116,7 +117,7 @@ class KeystoneHarness:
         """Stop and remove everything."""
         self._server.stop()
         self._port.release()
-        shutil.rmtree(self.directory)
+        self._scratch.remove(keep_logs=False)
 
     def revoke(self, token: str) -> None:
         """Make a token useless."""

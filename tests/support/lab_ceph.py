@@ -76,8 +76,12 @@ class LabCeph:
         found: dict[str, Any] = json.loads(said or "{}")
         return found
 
+    def wait_until_clean(self) -> None:
+        """Wait for the strict gate; pools made after the cluster's own open it anew."""
+        eventually(self.is_clean, "the strict gate of Ceph is open")
+
     def is_clean(self) -> bool:
-        """The strict gate."""
+        """Whether the strict gate is open, and Ceph complains about nothing."""
         found = self.status()
         return bool(found) and health.is_clean(found) and found["health"]["status"] == "HEALTH_OK"
 

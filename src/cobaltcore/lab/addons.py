@@ -29,6 +29,7 @@ from cobaltcore.runtime.transport import HttpTransport
 
 MANAGER = "cobalt-lab"
 LIMIT = timedelta(minutes=3)
+SUPERVISOR_SECONDS = 20.0
 POLL_SECONDS = 0.1
 
 _LEASES = "kube-node-lease"
@@ -46,12 +47,14 @@ class Server:
         self._images = images
         self._ranges = ranges.Ranges(instance.index)
         self._clock = clock.SystemClock()
+        self._supervised_until = 0.0
         connection = kubeconfig.load(place.kubeconfig, environ={})
         self._client = Client(HttpTransport(connection, agent="cobalt-up"))
 
     async def bring_up(self, shown: phases.Phases, *, fresh: Iterable[str]) -> None:
         """Wait for each part in turn; `fresh` nodes have to report anew to count as Ready."""
         began = datetime.now(UTC).replace(microsecond=0)
+        self._supervised_until = self._clock.monotonic()
         try:
             async with asyncio.TaskGroup() as group:
                 image = group.create_task(self._load_image())
@@ -142,17 +145,28 @@ class Server:
         return await asyncio.to_thread(dnsquery.resolves, _DNS_NAME, server=self._ranges.dns)
 
     async def _reach(self, failure: str, condition: Callable[[], Awaitable[bool]]) -> None:
-        """Wait for a condition; after the limit tell what the logs say."""
+        """Wait for a condition; tell what the logs say after the limit, or if nobody works on it."""
         try:
             async with asyncio.timeout(LIMIT.total_seconds()):
                 while not await condition():
                     await self._clock.sleep(POLL_SECONDS)
+                    self._check_supervisor(failure)
         except TimeoutError as error:
-            raise errors.LabError(
-                f"{failure} within {LIMIT.total_seconds():.0f} s\n{logs.excerpt(self._logs())}",
-                hint=f"all logs are in {self._place.directory}/nodes/*/log; "
-                "`cobalt up` goes on from here, `cobalt down` stops everything",
-            ) from error
+            raise self._failure(f"{failure} within {LIMIT.total_seconds():.0f} s") from error
+
+    def _check_supervisor(self, failure: str) -> None:
+        """Fail early if the one who starts everything has ended; at first it takes a moment."""
+        if kernel.recall(self._place.directory / supervisor.PID_FILE) is not None:
+            self._supervised_until = self._clock.monotonic()
+        elif self._clock.monotonic() - self._supervised_until > SUPERVISOR_SECONDS:
+            raise self._failure(f"{failure}: the supervisor has ended")
+
+    def _failure(self, what: str) -> errors.LabError:
+        return errors.LabError(
+            f"{what}\n{logs.excerpt(self._logs())}",
+            hint=f"all logs are in {self._place.directory}/nodes/*/log; "
+            "`cobalt up` goes on from here, `cobalt down` stops everything",
+        )
 
     def _logs(self) -> list[Path]:
         names = ("init", "etcd", "kube-apiserver", "containerd", "kubelet")

@@ -201,7 +201,6 @@ def main(path: str) -> None:
     links.run(node.network)
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
     mounts.set_up(Path(node.directory), carried=node.carried, files=node.files)
-    os.environ["HOME"] = "/root"
     init = Init(node)
     init.run()
     _say("stopping")

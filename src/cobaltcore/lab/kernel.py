@@ -19,12 +19,7 @@ RECURSIVE = 0x4000
 PRIVATE = 1 << 18
 SHARED = 1 << 20
 
-# A daemon must not take up proxies, languages or credentials of whoever ran `cobalt up`.
-ENVIRONMENT = {
-    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    "HOME": "/root",
-    "LANG": "C.UTF-8",
-}
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 _PR_SET_CHILD_SUBREAPER = 36
 # Of /proc/PID/stat, counted from the one after the state.
@@ -41,6 +36,14 @@ class Identity(NamedTuple):
     pid: int
     started: str
     boot: str
+
+
+def environment() -> dict[str, str]:
+    """For processes that stay: without the proxies, languages and credentials of this one."""
+    found = {"PATH": SYSTEM_PATH, "HOME": "/root", "LANG": "C.UTF-8"}
+    if "PYTHONPATH" in os.environ:
+        found["PYTHONPATH"] = os.environ["PYTHONPATH"]
+    return found
 
 
 def unshare(namespaces: int) -> None:

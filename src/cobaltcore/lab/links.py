@@ -215,7 +215,7 @@ def _ip(*arguments: str, text: str = "") -> str:
         text=True,
         capture_output=True,
         check=False,
-        env=kernel.ENVIRONMENT,
+        env=kernel.environment(),
     )
     if done.returncode:
         tried = text.strip() or " ".join(arguments)

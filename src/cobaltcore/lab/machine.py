@@ -113,7 +113,7 @@ class Machine:
         os.chdir("/")
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         command = [sys.executable, "-m", "cobaltcore.lab.init", str(self.path)]
-        os.execve(sys.executable, command, kernel.ENVIRONMENT)  # noqa: S606 no shell is wanted
+        os.execve(sys.executable, command, kernel.environment())  # noqa: S606 no shell is wanted
 
     @property
     def _log(self) -> Path:

@@ -24,8 +24,6 @@ MODULES: Mapping[str, Path] = {
 }
 TAIL_LINES = 8
 
-_SYSTEM_PATH = kernel.ENVIRONMENT["PATH"]
-
 
 def missing() -> list[str]:
     """Packages whose programs are not there."""
@@ -60,13 +58,13 @@ def install(names: Sequence[str], *, report: Callable[[str], None]) -> None:
 def load_modules() -> None:
     """Load kernel modules that are not loaded on demand; what is built in or absent stays so."""
     absent = [name for name, sign in MODULES.items() if not sign.exists()]
-    modprobe = shutil.which("modprobe", path=_SYSTEM_PATH)
+    modprobe = shutil.which("modprobe", path=kernel.SYSTEM_PATH)
     if absent and modprobe:
         subprocess.run([modprobe, "-a", *absent], capture_output=True, check=False)  # noqa: S603
 
 
 def _is_there(program: str) -> bool:
-    return shutil.which(program, path=_SYSTEM_PATH) is not None
+    return shutil.which(program, path=kernel.SYSTEM_PATH) is not None
 
 
 def _apt(command: Sequence[str]) -> str | None:

@@ -125,7 +125,7 @@ def spawn(module: str, directory: Path, *, log: Path) -> int:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            env=kernel.ENVIRONMENT,
+            env=kernel.environment(),
             cwd="/",
             start_new_session=True,
         )

@@ -7,7 +7,7 @@ be gone, or the resync period make it look again.
 
 import asyncio
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -72,7 +72,7 @@ class Reconciler:
         try:
             found = subject.read(self._row, live)
         except Terminal as error:
-            await self._report(live, verdict.terminal(error), available="False")
+            await self._report(live, verdict.terminal(error), "False", fields=_known(live))
             return None
         async with self._turn(found):
             return await self._told(found, resync=resync)
@@ -151,22 +151,20 @@ class Reconciler:
             available = "False"
         if outcome is verdict.DONE:
             after["lastSyncTime"] = timestamp(self._clock.now())
-        await self._report(found.live, outcome, available=available, fields=after)
+        await self._report(found.live, outcome, available, fields=after)
 
     async def _report_same(self, live: Object, outcome: Verdict) -> None:
         """Tell why an object is still there; nothing new is known of its resource."""
         known = conditions.find(subject.told(live), verdict.AVAILABLE)
-        fields = {k: v for k, v in (live.get("status") or {}).items() if k != "conditions"}
-        available = known.status if known else "False"
-        await self._report(live, outcome, available=available, fields=fields)
+        await self._report(live, outcome, known.status if known else "False", fields=_known(live))
 
     async def _report(
         self,
         live: Object,
         outcome: Verdict,
-        *,
         available: ConditionStatus,
-        fields: dict[str, Any] | None = None,
+        *,
+        fields: Mapping[str, Any],
     ) -> None:
         merged = conditions.merge(
             subject.told(live),
@@ -174,7 +172,7 @@ class Reconciler:
             now=self._clock.now(),
             generation=live["metadata"]["generation"],
         )
-        after = {**(fields or {}), "conditions": msgspec.to_builtins(merged)}
+        after = {**fields, "conditions": msgspec.to_builtins(merged)}
         await status.write(self._cluster, self._row.kind, live, after, manager=MANAGER)
 
     def _has_new_password(self, live: Object) -> bool:
@@ -206,6 +204,12 @@ class Reconciler:
                 yield Source(row.kind, references.released(self._cluster, kind, row.kind))
         if kind == korc.APPLICATION_CREDENTIAL:
             yield Source(korc.ROLE_ASSIGNMENT, references.same_user(self._cluster))
+
+
+def _known(live: Object) -> dict[str, Any]:
+    """What was told of the resource itself."""
+    told = live.get("status") or {}
+    return {name: value for name, value in told.items() if name != "conditions"}
 
 
 class SecretGuard:

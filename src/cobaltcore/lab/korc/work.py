@@ -273,8 +273,10 @@ class Work:
         subject.applied_password = secret.version.partition("/")[0]
 
     async def _remember(self, subject: Subject, secret: SecretValue) -> Object:
+        # With the version, so that what is told later is of the generation that was worked on.
+        meta = subject.live["metadata"]
         metadata = {
-            "uid": subject.live["metadata"]["uid"],
+            "resourceVersion": meta["resourceVersion"],
             "annotations": {APPLIED_PASSWORD: secret.version},
         }
         result = await self._cluster.client.patch(

@@ -2,7 +2,11 @@
 
 from cobaltcore.api.foreign import korc
 from cobaltcore.api.foreign.kubernetes import SECRET
-from tests.support.identity import Identity
+from cobaltcore.lab.korc import keystone
+from tests.support.control_plane import ControlPlaneHarness
+from tests.support.identity import Identity, counted, provider
+from tests.support.operating import transport
+from tests.support.providing import providing
 
 
 async def a_user(served: Identity, **more: object) -> str:
@@ -195,3 +199,23 @@ async def test_application_credential_is_never_made_again_without_its_secret(
     after = await served.available(korc.APPLICATION_CREDENTIAL, "one")
     assert after.id != before.id
     assert await served.accepts_credential(after.id, "the secret")
+
+
+async def test_spec_that_changes_while_a_pass_runs_is_not_missed(
+    control_plane: ControlPlaneHarness, user: Identity
+) -> None:
+    async def meanwhile(call: keystone.Call) -> None:
+        if call.method == "PATCH" and "password" in (call.body or {}).get("user", {}):
+            await user.change(korc.USER, "one", description="meanwhile")
+
+    await user.credentials()
+    wire = transport(control_plane, "korc")
+    async with providing(wire, provider(user.namespace, dial=counted([], before=meanwhile))):
+        id_ = await a_user(user)
+        await user.secret("password", {"password": "second password"})
+
+        async def noticed() -> bool:
+            found = await user.get(f"/users/{id_}") or {}
+            return found.get("description") == "meanwhile"
+
+        await user.eventually(noticed, korc.USER, "one", "changed")
