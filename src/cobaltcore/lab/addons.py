@@ -13,6 +13,7 @@ from cobaltcore.lab import (
     dnsquery,
     errors,
     home,
+    kernel,
     layout,
     logs,
     manifests,
@@ -20,6 +21,7 @@ from cobaltcore.lab import (
     phases,
     ranges,
     record,
+    supervisor,
 )
 from cobaltcore.runtime import clock, kubeconfig
 from cobaltcore.runtime import errors as api_errors

@@ -135,10 +135,7 @@ class Reconciler:
                 await self._work.remove(found)
 
     async def _tell(self, found: Subject, outcome: Verdict) -> None:
-        before = found.live.get("status") or {}
-        after = {
-            name: before[name] for name in ("id", "resource", "lastSyncTime") if name in before
-        }
+        after = _known(found.live)
         available: ConditionStatus = "Unknown" if found.id or found.told else "False"
         if found.seen is not None:
             available = "True"
