@@ -11,7 +11,6 @@ from cobaltcore.lab import errors
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.played_nodes import PlayedNodes
 
-
 # How long an example takes says something about the machine, not about the code.
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")

@@ -21,7 +21,11 @@ GIBIBYTE = 1 << 30
 # All images at once need about 3 GiB; leave as much again to everything else.
 MEMORY_NEEDED_BYTES = 6 * GIBIBYTE
 
-_PREPARE = 'mkdir -p "$1" && { [ -z "$2" ] || mount -t tmpfs -o "$2" cobaltcore "$1"; } && echo && exec cat'
+# The first process of a namespace inherits orphans; ignoring the signal lets the kernel collect them.
+_PREPARE = (
+    'mkdir -p "$1" && { [ -z "$2" ] || mount -t tmpfs -o "$2" cobaltcore "$1"; } '
+    "&& echo && exec env --ignore-signal=CHLD cat"
+)
 
 
 @dataclass(frozen=True, slots=True)
