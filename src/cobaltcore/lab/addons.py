@@ -171,7 +171,7 @@ class Server:
         )
 
     def _logs(self) -> list[Path]:
-        names = ("init", "etcd", "kube-apiserver", "containerd", "kubelet")
+        names = ("init", "etcd", "kube-apiserver", "containerd", "kubelet", "kube-proxy")
         found = [self._place.logs / "supervisor.log"]
         for node in self._place.machines():
             found += [node.logs / f"{name}.log" for name in names]

@@ -100,8 +100,14 @@ def _settle(place: home.Home, wishes: Wishes, environment: Mapping[str, str]) ->
     known = place.instance()
     nodes = wishes.nodes or (known.nodes if known else DEFAULT_NODES)
     _check_nodes(place, nodes, known)
-    index = allotment.allot(place, environment)
-    links.connect(index)
+    try:
+        index = allotment.allot(place, environment)
+        links.connect(index)
+    except links.IpError as error:
+        raise errors.LabError(
+            f"the network of the lab could not be set up: {error}",
+            hint="the kernel needs bridge and veth devices, and root all rights over the network",
+        ) from error
     instance = known or record.Instance(name=place.name, index=index, nodes=nodes)
     audit = instance.audit if wishes.audit is None else wishes.audit
     images = str(wishes.images or instance.images or kubebuild.cache_directory() / "images")

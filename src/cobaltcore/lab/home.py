@@ -94,13 +94,20 @@ class Home:
         try:
             yield
         finally:
-            if self.directory.exists() and not any(self.directory.iterdir()):
-                self.directory.rmdir()
+            self._remove_if_empty()
             os.close(handle)
+
+    def _remove_if_empty(self) -> None:
+        """Leave no directory of an instance that came to nothing, nor ours of all instances."""
+        root = self.directory.parent
+        places = [self.directory, *([root] if root == DEFAULT_ROOT else [])]
+        for place in places:
+            if place.exists() and not any(place.iterdir()):
+                place.rmdir()
 
     def _lock(self) -> int:
         while True:
-            self.directory.mkdir(mode=0o711, parents=True, exist_ok=True)
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle = os.open(self.directory, os.O_RDONLY)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -17,7 +17,7 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any
 
-from cobaltcore.lab import kernel, ranges
+from cobaltcore.lab import firewall, kernel, ranges
 
 # Marks our routes; no other program uses this number (see /etc/iproute2/rt_protos).
 ROUTE_PROTOCOL = "183"
@@ -93,6 +93,7 @@ def connect(index: int) -> None:
     if ipv6.exists():
         ipv6.write_text("1")
     run([f"link set {name} up"])
+    firewall.open_bridge(name)
 
 
 def plug_in(index: int, number: int, *, pid: int) -> None:
@@ -129,6 +130,7 @@ def disconnect(index: int) -> None:
     for destination in marked_routes():
         if destination.subnet_of(block) and destination != block:
             run([f"route del {destination} proto {ROUTE_PROTOCOL}"], check=False)
+    firewall.close_bridge(bridge(index))
     if _exists(bridge(index)):
         run([f"link set {bridge(index)} down", f"addr flush dev {bridge(index)}"])
 

@@ -1,11 +1,13 @@
 """What instances there are and how they are: processes by the host, Ready by the API server."""
 
 import asyncio
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from cobaltcore.api.foreign import kubernetes
+from cobaltcore.lab import errors as lab_errors
 from cobaltcore.lab import home, kernel, layout, ranges, supervisor, teardown
 from cobaltcore.runtime import errors, kubeconfig
 from cobaltcore.runtime.client import Client
@@ -57,6 +59,11 @@ class Overview:
 
 def look(environment: Mapping[str, str]) -> Overview:
     """See what there is."""
+    root = home.root(environment)
+    if os.geteuid() and root.exists():
+        raise lab_errors.LabError(
+            f"labs in {root} belong to root", hint="run it again with sudo -E"
+        )
     homes = home.all_homes(environment)
     labs = [_lab(each) for each in homes]
     left = [Remains(name=each.name, why=each.why) for each in teardown.leftovers(homes)]

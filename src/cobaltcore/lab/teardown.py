@@ -118,7 +118,7 @@ def clear(name: str, index: int | None, *, keep_addresses: bool) -> None:
 
 
 def _purge(place: home.Home) -> None:
-    """Remove the data; the directory of all instances goes with the last one."""
+    """Remove the data, and the names of it elsewhere."""
     known = place.existing()
     if known.merged_into:
         userconfig.forget(place, Path(known.merged_into))
@@ -128,9 +128,6 @@ def _purge(place: home.Home) -> None:
         if each.name != record.FILE:
             shutil.rmtree(each) if each.is_dir() else each.unlink()
     shutil.rmtree(place.directory)
-    root = place.directory.parent
-    if root == home.DEFAULT_ROOT and not any(root.iterdir()):
-        root.rmdir()
 
 
 def leftovers(known: Iterable[home.Home]) -> list[Leftover]:

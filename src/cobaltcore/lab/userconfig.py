@@ -1,5 +1,6 @@
 """The lab as a context in the user's own kubeconfig: added or removed, everything else kept."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,20 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Through links, as people keep such files elsewhere.
-    files.replace(path.resolve(), yaml.safe_dump(content, sort_keys=False).encode(), mode=0o600)
+    path = path.resolve()
+    if not path.parent.exists():
+        path.parent.mkdir(mode=0o700)
+        _give(path.parent, like=path.parent.parent)
+    existed = path.stat() if path.exists() else None
+    files.replace(path, yaml.safe_dump(content, sort_keys=False).encode(), mode=0o600)
+    if existed:
+        os.chown(path, existed.st_uid, existed.st_gid)
+    else:
+        _give(path, like=path.parent)
+
+
+def _give(path: Path, *, like: Path) -> None:
+    """Let what root made under somebody's home be theirs."""
+    owner = like.stat()
+    os.chown(path, owner.st_uid, owner.st_gid)

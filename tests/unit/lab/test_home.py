@@ -36,6 +36,12 @@ def test_a_lock_leaves_no_directory_where_there_was_none(tmp_path: Path) -> None
     assert not place.directory.exists()
 
 
+def test_nobody_else_sees_the_data(tmp_path: Path) -> None:
+    place = a_home(tmp_path)
+    with place.locked():
+        assert place.directory.stat().st_mode & 0o077 == 0
+
+
 def test_an_instance_is_what_has_a_record(tmp_path: Path) -> None:
     place = a_home(tmp_path)
     place.directory.mkdir()

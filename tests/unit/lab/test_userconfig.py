@@ -47,6 +47,7 @@ def test_merge_makes_a_missing_file_and_its_context_the_current_one(
     tmp_path: Path, place: home.Home
 ) -> None:
     path = tmp_path / "home/.kube/config"
+    (tmp_path / "home").mkdir()
     userconfig.merge(place, path)
     assert yaml.safe_load(path.read_text())["current-context"] == "cobalt-lab"
 

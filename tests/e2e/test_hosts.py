@@ -1,0 +1,75 @@
+"""Machines that are not as this one, played in a network namespace of their own."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from cobaltcore.lab import home
+from tests.support import workloads
+from tests.support.lab import Lab, eventually
+
+
+class Host:
+    """A network namespace that a lab takes for the host's."""
+
+    def __init__(self) -> None:
+        self._holder = subprocess.Popen(["unshare", "--net", "sleep", "1000000"])
+        own = os.stat("/proc/self/ns/net").st_ino
+        path = f"/proc/{self._holder.pid}/ns/net"
+        eventually(lambda: os.stat(path).st_ino != own, "a network namespace")
+        self.run("ip", "link", "set", "lo", "up")
+
+    def run(self, *command: str, **environment: str) -> str:
+        done = subprocess.run(
+            ["nsenter", f"--net=/proc/{self._holder.pid}/ns/net", *command],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def close(self) -> None:
+        self._holder.kill()
+        self._holder.wait()
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    found = Host()
+    yield found
+    found.close()
+
+
+def test_a_firewall_that_drops_what_it_forwards(
+    host: Host, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """As with Docker on the machine: nodes reach each other all the same, and no rule stays."""
+    host.run("iptables", "-P", "FORWARD", "DROP")
+    before = host.run("iptables", "-S")
+    lab = Lab(tmp_path_factory.mktemp("docker"))
+    environment = {home.ROOT_VARIABLE: str(lab.root)}
+
+    def cobalt(*arguments: str) -> str:
+        return host.run(*lab.command(*arguments), **environment)
+
+    try:
+        cobalt("up", "--nodes", "2")
+        lab.load_image()
+        server = workloads.web_server("web", lab.image, node="hypervisor-1")
+        client = workloads.pod("client", lab.image, node="control-plane")
+        (lab.root / "pods.yaml").write_text(workloads.text(server, client))
+        cobalt("kubectl", "apply", "-f", str(lab.root / "pods.yaml"))
+        cobalt(
+            "kubectl", "wait", "--for=condition=Ready", "--timeout=180s", "pod/web", "pod/client"
+        )
+        address = cobalt("kubectl", "get", "pod", "web", "-o", "jsonpath={.status.podIP}")
+        script = f"printf 'GET /index.html HTTP/1.0\\r\\n\\r\\n' | nc -w 10 {address} 8080"
+        answer = cobalt("kubectl", "exec", "client", "--", "sh", "-c", script)
+        assert answer.endswith("hypervisor-1\n")
+    finally:
+        cobalt("down", "--purge")
+    assert host.run("iptables", "-S") == before
