@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +17,9 @@ class Host:
 
     def __init__(self) -> None:
         self._holder = subprocess.Popen(["unshare", "--net", "sleep", "1000000"])
-        own = os.stat("/proc/self/ns/net").st_ino
-        path = f"/proc/{self._holder.pid}/ns/net"
-        eventually(lambda: os.stat(path).st_ino != own, "a network namespace")
+        own = Path("/proc/self/ns/net").stat().st_ino
+        path = Path(f"/proc/{self._holder.pid}/ns/net")
+        eventually(lambda: path.stat().st_ino != own, "a network namespace")
         self.run("ip", "link", "set", "lo", "up")
 
     def run(self, *command: str, **environment: str) -> str:
