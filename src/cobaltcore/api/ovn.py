@@ -26,6 +26,16 @@ from cobaltcore.runtime.meta import Kind
 CLUSTER = Kind("ovn.c5c3.io", "v1alpha1", "OVNCluster", "ovnclusters")
 CHASSIS = Kind("ovn.c5c3.io", "v1alpha1", "OVNChassis", "ovnchassis")
 
+TUNNEL_ADDRESS = "ovn.c5c3.io/tunnel-address"
+"""Annotation of a Node: address with prefix length on the network between hypervisors. Unset: the
+Node's InternalIP."""
+TUNNEL_INTERFACE = "ovn.c5c3.io/tunnel-interface"
+"""Annotation of a Node: the interface to that network. A switch in user space takes it over, with
+the address."""
+UPLINKS = "ovn.c5c3.io/uplinks"
+"""Annotation of a Node: interfaces to physical networks, for example external=eth2,storage=eth3. An
+interface without a name belongs to the first bridge mapping."""
+
 IpAddress = Annotated[
     str,
     Meta(max_length=45),

@@ -1,4 +1,8 @@
-"""The lab's part of the host's network: one bridge, one cable per node, routes. Nothing else.
+"""The lab's part of the host's network: two bridges, three cables per node, routes. Nothing else.
+
+The nodes' network has a bridge with the host on it: a node's eth0 is plugged in there, and its
+tun0, which a virtual switch uses for tunnels between nodes. The other bridge is the outside world
+of virtual networks: a node's ext0 is plugged in there, and the host has no address on it.
 
 The bridge comes first and goes last, and its alias names the instance and its directory: as long
 as an instance has anything on the host, the bridge tells whose it is. The blackhole route comes
@@ -9,6 +13,7 @@ Standard library only.
 import fcntl
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,8 +27,13 @@ from cobaltcore.lab import firewall, kernel, ranges
 # Marks our routes; no other program uses this number (see /etc/iproute2/rt_protos).
 ROUTE_PROTOCOL = "183"
 
+TUNNELS = "tun0"
+OUTSIDE = "ext0"
+
 _BRIDGE = "cobalt"
 _ALIAS = "cobaltcore"
+# Cables by the letter in the name of the host's end: the name of the node's end.
+_CABLES = {"n": "eth0", "t": TUNNELS, "x": OUTSIDE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +55,14 @@ def bridge(index: int) -> str:
     return f"{_BRIDGE}{index}"
 
 
-def cable(index: int, number: int) -> str:
-    """The host's end of the cable to a node."""
-    return f"{_BRIDGE}{index}n{number}"
+def outside(index: int) -> str:
+    """The bridge that stands for the outside world of virtual networks."""
+    return f"{_BRIDGE}{index}x"
+
+
+def cable(index: int, number: int, kind: str = "n") -> str:
+    """The host's end of a cable to a node."""
+    return f"{_BRIDGE}{index}{kind}{number}"
 
 
 def owners() -> list[Owner]:
@@ -87,34 +102,40 @@ def connect(index: int) -> None:
             f"addr replace {plan.host}/{plan.nodes.prefixlen} dev {name}",
         ]
     )
+    if not _exists(outside(index)):
+        run([f"link add {outside(index)} type bridge"])
     settings = Path("/proc/sys/net")
-    (settings / f"ipv4/conf/{name}/forwarding").write_text("0")
-    ipv6 = settings / f"ipv6/conf/{name}/disable_ipv6"
-    if ipv6.exists():
-        ipv6.write_text("1")
-    run([f"link set {name} up"])
-    firewall.open_bridge(name)
+    for each in (name, outside(index)):
+        (settings / f"ipv4/conf/{each}/forwarding").write_text("0")
+        ipv6 = settings / f"ipv6/conf/{each}/disable_ipv6"
+        if ipv6.exists():
+            ipv6.write_text("1")
+        run([f"link set {each} up"])
+        firewall.open_bridge(each)
 
 
 def plug_in(index: int, number: int, *, pid: int) -> None:
-    """Lay a cable from the bridge into a node's network namespace, and route its pods to it."""
-    plan, end = ranges.Ranges(index), cable(index, number)
+    """Lay cables from the bridges into a node's network namespace, and route its pods to it."""
+    plan = ranges.Ranges(index)
     unplug(index, number)
-    run(
-        [
-            f"link add {end} type veth peer name eth0 netns {pid}",
-            f"link set {end} master {bridge(index)} up",
-            _route(plan.pods_of(number), plan.node(number)),
-        ]
-    )
+    for kind, name in _CABLES.items():
+        end, master = cable(index, number, kind), outside(index) if kind == "x" else bridge(index)
+        run(
+            [
+                f"link add {end} type veth peer name {name} netns {pid}",
+                f"link set {end} master {master} up",
+            ]
+        )
+    run([_route(plan.pods_of(number), plan.node(number))])
     if number == 0:
         run([_route(plan.services, plan.node(0))])
 
 
 def unplug(index: int, number: int) -> None:
-    """Remove the host's end of a cable, if it is there; a namespace takes its time to go."""
-    if _exists(cable(index, number)):
-        run([f"link del {cable(index, number)}"])
+    """Remove the host's ends of cables, if they are there; a namespace takes its time to go."""
+    for kind in _CABLES:
+        if _exists(cable(index, number, kind)):
+            run([f"link del {cable(index, number, kind)}"])
 
 
 def disconnect(index: int) -> None:
@@ -123,14 +144,16 @@ def disconnect(index: int) -> None:
     They stay as long as the instance has data: there are kubeconfigs that name its addresses, and
     nobody else should get them.
     """
-    for link in Path("/sys/class/net").glob(f"{bridge(index)}n*"):
-        if link.name.removeprefix(f"{bridge(index)}n").isdecimal():
-            run([f"link del {link.name}"], check=False)
+    for end in _cables(index):
+        run([f"link del {end}"], check=False)
     block = ranges.Ranges(index).block
     for destination in marked_routes():
         if destination.subnet_of(block) and destination != block:
             run([f"route del {destination} proto {ROUTE_PROTOCOL}"], check=False)
-    firewall.close_bridge(bridge(index))
+    for each in (bridge(index), outside(index)):
+        firewall.close_bridge(each)
+    if _exists(outside(index)):
+        run([f"link del {outside(index)}"])
     if _exists(bridge(index)):
         run([f"link set {bridge(index)} down", f"addr flush dev {bridge(index)}"])
 
@@ -173,7 +196,7 @@ def inside(plan: ranges.Ranges, number: int) -> list[str]:
     return [
         "link set lo up",
         f"addr add {plan.node(number)}/{plan.nodes.prefixlen} dev eth0",
-        "link set eth0 up",
+        *(f"link set {name} up" for name in _CABLES.values()),
         f"route add {plan.services} dev eth0",
         *(
             f"route add {plan.pods_of(other)} via {plan.node(other)}"
@@ -190,6 +213,12 @@ def run(commands: Sequence[str], *, check: bool = True) -> None:
     except IpError:
         if check:
             raise
+
+
+def _cables(index: int) -> list[str]:
+    """The host's ends of all cables of an instance."""
+    name = re.compile(rf"{bridge(index)}[{''.join(_CABLES)}]\d+")
+    return [each.name for each in Path("/sys/class/net").iterdir() if name.fullmatch(each.name)]
 
 
 def _exists(link: str) -> bool:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from cobaltcore.api import ovn
 from cobaltcore.api.foreign import kubernetes
-from cobaltcore.lab import nodeconfig, ranges
+from cobaltcore.lab import links, nodeconfig, ranges
 from cobaltcore.runtime.meta import Desired, Object
 
 HYPERVISOR = "node-role.kubernetes.io/hypervisor"
@@ -19,8 +20,16 @@ _LABELS = {"k8s-app": "kube-dns"}
 def node(seat: nodeconfig.Seat, *, roles: list[str]) -> Desired:
     """The parts of a Node that its kubelet may not set itself."""
     pods = str(seat.ranges.pods_of(seat.number))
+    meta: dict[str, Any] = {"name": seat.name, "labels": dict.fromkeys(roles, "")}
+    if HYPERVISOR in roles:
+        address = f"{seat.ranges.tunnel(seat.number)}/{seat.ranges.tunnels.prefixlen}"
+        meta["annotations"] = {
+            ovn.TUNNEL_ADDRESS: address,
+            ovn.TUNNEL_INTERFACE: links.TUNNELS,
+            ovn.UPLINKS: links.OUTSIDE,
+        }
     body = {
-        "metadata": {"name": seat.name, "labels": dict.fromkeys(roles, "")},
+        "metadata": meta,
         "spec": {"podCIDR": pods, "podCIDRs": [pods]},
     }
     return Desired(kubernetes.NODE, body)

@@ -48,6 +48,16 @@ class Ranges:
         return self._sixteenth(3)
 
     @property
+    def tunnels(self) -> IPv4Network:
+        """The network through which virtual switches of nodes reach each other."""
+        return self._spare_part(0)
+
+    @property
+    def outside(self) -> IPv4Network:
+        """For a provider network of servers, reached from a namespace and never from the host."""
+        return self._spare_part(1)
+
+    @property
     def host(self) -> IPv4Address:
         """The host's own address in the network of the nodes."""
         return self.nodes.broadcast_address - 1
@@ -71,9 +81,16 @@ class Ranges:
         """The address of a node."""
         return self.nodes.network_address + _FIRST_NODE + number
 
+    def tunnel(self, number: int) -> IPv4Address:
+        """The address of a node's virtual switch."""
+        return self.tunnels.network_address + _FIRST_NODE + number
+
     def pods_of(self, number: int) -> IPv4Network:
         """The addresses of the pods of a node."""
         return IPv4Network((self.pods.network_address + 256 * number, 24))
+
+    def _spare_part(self, position: int) -> IPv4Network:
+        return IPv4Network((self.spare.network_address + 256 * position, 24))
 
     def _sixteenth(self, position: int) -> IPv4Network:
         return list(self.block.subnets(new_prefix=16))[position]

@@ -24,6 +24,8 @@ def test_addresses_of_the_first_instance() -> None:
     assert str(plan.kubernetes) == "100.65.0.1"
     assert str(plan.dns) == "100.65.0.10"
     assert str(plan.pods_of(2)) == "100.66.2.0/24"
+    assert str(plan.tunnel(1)) == "100.67.0.11"
+    assert str(plan.outside) == "100.67.1.0/24"
     assert plan.api_url == "https://100.64.0.10:6443"
 
 
