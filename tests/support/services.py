@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from cobaltcore.api.foreign import certmanager, mariadb, rabbitmq, valkey
+from cobaltcore.api.foreign import certmanager, korc, mariadb, rabbitmq, rook, valkey
 from cobaltcore.engine import registry
 from cobaltcore.engine.operator import Context
 from cobaltcore.lab.providers import crds
@@ -30,6 +30,17 @@ FOREIGN = (
     rabbitmq.PERMISSION,
     valkey.VALKEY,
     certmanager.CERTIFICATE,
+    certmanager.ISSUER,
+    rook.CEPH_BLOCK_POOL,
+    rook.CEPH_CLIENT,
+    korc.DOMAIN,
+    korc.PROJECT,
+    korc.ROLE,
+    korc.SERVICE,
+    korc.ENDPOINT,
+    korc.USER,
+    korc.ROLE_ASSIGNMENT,
+    korc.APPLICATION_CREDENTIAL,
 )
 
 
@@ -51,9 +62,10 @@ class Approval:
         async def approve(key: Key) -> timedelta | None:
             found = self._cluster.informer(kind).get(key)
             if found is not None and not found.get("status"):
-                types = ("Ready", "AllReplicasReady")
+                types = ("Ready", "AllReplicasReady", "Available")
                 told = [{"type": each, "status": "True", "reason": "Played"} for each in types]
-                status = {"status": {"conditions": told}}
+                words = {"conditions": told, "phase": "Ready", "id": found["metadata"]["uid"]}
+                status = {"status": words}
                 await self._cluster.client.patch(kind, key, status, subresource="status")
             return None
 

@@ -2,6 +2,8 @@
 
 from typing import Annotated, ClassVar, Literal
 
+import msgspec
+
 from cobaltcore.api.base import (
     HostPort,
     Immutable,
@@ -365,6 +367,10 @@ class ServiceStatus(Struct):
     """Address at which the service answers inside the cluster."""
     installed_release: ReleaseName | None = None
     """OpenStack release that the database and all pods are at."""
+    application_credential_id: str | None = msgspec.field(
+        name="applicationCredentialID", default=None
+    )
+    """Application credential that all pods use."""
     replicas: int | None = None
     """API pods that exist."""
     ready_replicas: int | None = None

@@ -97,6 +97,15 @@ def cache_servers(facts: Facts, cache: Cache | None) -> list[str]:
     ]
 
 
+def credential_in_use(facts: Facts) -> dict[str, str]:
+    """The application credential that the configuration holds, as the status tells it."""
+    auth: KeystoneAuth | None = getattr(facts.spec, "keystone", None)
+    if auth is None:
+        return {}
+    id_ = value(facts, auth.app_credential_ref.secret, "application_credential_id")
+    return {"applicationCredentialID": id_}
+
+
 def region(spec: Any) -> str:
     """The region that the service belongs to."""
     auth: KeystoneAuth | None = getattr(spec, "keystone", None)

@@ -9,7 +9,7 @@ import msgspec
 
 from cobaltcore.api.blocks import ServiceStatus
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, DEPLOYMENT
-from cobaltcore.engine import references, sources, steps, uwsgi
+from cobaltcore.engine import access, references, sources, steps, uwsgi
 from cobaltcore.engine.definition import Facts, Service
 from cobaltcore.engine.desired import service as address
 from cobaltcore.engine.observe import Observed
@@ -46,16 +46,22 @@ class ServiceController:
         if live is None or live["metadata"].get("deletionTimestamp"):
             return None
         facts = await self._observe(live)
-        known = facts.resource.status.conditions if facts.resource.status else []
-        made = plan(facts, self._steps, known=known)
+        made = self._plan(facts)
         try:
-            await self._apply(live, made)
+            if await self._apply(live, made) and made.ready:
+                # What was just written is not ready because its predecessor was.
+                facts = await self._observe(live)
+                made = self._plan(facts)
         except ForeignObject as error:
             made.conditions[0] = Condition(
                 type="Ready", status="False", reason="NameTaken", message=error.message
             )
         await self._report(facts, made)
         return made.after
+
+    def _plan(self, facts: Facts) -> Plan:
+        known = facts.resource.status.conditions if facts.resource.status else []
+        return plan(facts, self._steps, known=known)
 
     async def _observe(self, live: Object) -> Facts:
         resource = msgspec.convert(live, self._service.resource)
@@ -75,17 +81,19 @@ class ServiceController:
     def _own_secrets(self, live: Object) -> Iterable[tuple[Kind, str]]:
         return self._service.generated(live["metadata"]["name"])
 
-    async def _apply(self, live: Object, made: Plan) -> None:
+    async def _apply(self, live: Object, made: Plan) -> bool:
+        """Write what differs; whether anything did."""
         for kind, key in made.remove:
             found = self._cluster.informer(kind).get(key)
             if found is not None:
                 uid = found["metadata"]["uid"]
                 await self._cluster.client.delete(kind, key, uid=uid, propagation="Background")
-        await self._applier.apply(made.objects.values(), owner=live)
+        changes = await self._applier.apply(made.objects.values(), owner=live)
         if made.complete:
             keep = {*made.objects, *self._recent_config_maps(live)}
             kinds = [kind for kind, _ in sources.CHILDREN]
             await self._applier.prune(live, kinds, keep=keep)
+        return changes.changed
 
     def _recent_config_maps(self, live: Object) -> Iterable[tuple[Kind, Key]]:
         """A rollout that goes wrong needs the configuration of the pods that still run."""
@@ -105,6 +113,7 @@ class ServiceController:
             "observedGeneration": generation,
             "endpoint": endpoint(facts),
             **self._pods(facts),
+            **(access.credential_in_use(facts) if made.ready else {}),
         }
         kind = self._service.kind
         await status.write(self._cluster, kind, facts.live, told, manager=self._manager)

@@ -9,7 +9,9 @@ IMAGE_TAGS = {
         "neutron": "27.0.1",
         "cinder": "27.0.0",
         "tempest": "41.0.0",
-        "memcached": "1.6",
+        "memcached": "1.6.18",
+        "ovn": "23.03.1",
+        "ovs": "3.1.0",
     }
 }
 

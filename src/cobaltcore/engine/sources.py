@@ -60,16 +60,24 @@ def sources(cluster: Cluster, service: Service) -> list[Source]:
     own = cluster.informer(service.kind)
     own.add_index("names", _names(service))
     cluster.informer(ENDPOINT_SLICE, OURS).add_index("service", _service_of_slice)
-    cluster.informer(POD, OURS).add_index("job", _job_of_pod)
+    index_pods_of_jobs(cluster)
     named = referrers_of(cluster, service.kind)
     return [
         Source(service.kind, itself),
-        *(Source(kind, _both(owner(service.kind), named(kind)), s) for kind, s in CHILDREN),
+        *(
+            Source(kind, _each(owner(service.kind), named(kind), _by_labels(service)), scope)
+            for kind, scope in CHILDREN
+        ),
         *(Source(kind, named(kind), scope) for kind, scope in BACKING),
         *(Source(d.kind, named(d.kind)) for d in base.definitions() if _is_service(d, service)),
         Source(POD, _by_labels(service), OURS),
         Source(ENDPOINT_SLICE, _by_labels(service), OURS),
     ]
+
+
+def index_pods_of_jobs(cluster: Cluster) -> None:
+    """Make pods findable by the Job that made them."""
+    cluster.informer(POD, OURS).add_index("job", _job_of_pod)
 
 
 def referrers_of(
@@ -112,17 +120,17 @@ def _is_service(definition: base.Definition, service: Service) -> bool:
     return definition.kind.group.endswith(".openstack.c5c3.io") and definition.kind != service.kind
 
 
-def _both(
-    first: Callable[[Change], Iterable[Key]], second: Callable[[Change], Iterable[Key]]
-) -> Callable[[Change], Iterator[Key]]:
+def _each(*functions: Callable[[Change], Iterable[Key]]) -> Callable[[Change], Iterator[Key]]:
     def keys(change: Change) -> Iterator[Key]:
-        yield from first(change)
-        yield from second(change)
+        for function in functions:
+            yield from function(change)
 
     return keys
 
 
 def _by_labels(service: Service) -> Callable[[Change], Iterator[Key]]:
+    """Objects that a service made, also those that it does not own because they outlive it."""
+
     def keys(change: Change) -> Iterator[Key]:
         labels = change.latest["metadata"].get("labels") or {}
         if labels.get("app.kubernetes.io/name") == service.name:

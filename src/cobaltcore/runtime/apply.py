@@ -62,17 +62,31 @@ class Applier:
         changes.add(Applied(kind, key, "deleted", obj))
 
     async def _apply_one(self, desired: Desired, owner: Object | None) -> Applied:
-        kind, wanted = desired.kind, _marked(desired.kind, desired.body, owner)
+        held_by = None if desired.kept else owner
+        kind, wanted = desired.kind, _marked(desired.kind, desired.body, held_by)
         key = key_of(wanted)
         live = await self._cluster.read(kind, key)
         if live is not None:
             _refuse_foreign(kind, live, owner)
-            if desired.once or self._converged(kind, key, wanted, live):
+            if desired.once:
+                return await self._hold(kind, live, held_by)
+            if self._converged(kind, key, wanted, live):
                 return Applied(kind, key, "unchanged", live)
         result = await self._send(kind, wanted, known=live is not None)
         self._accepted[kind, key] = _Accepted(_digest(wanted), diff.project(result, wanted))
         self._cluster.observe(kind, result)
         return Applied(kind, key, _outcome(live, result), result)
+
+    async def _hold(self, kind: Kind, live: Object, owner: Object | None) -> Applied:
+        """Change nothing of an object but whether it goes with its owner."""
+        key, known = key_of(live), live["metadata"].get("ownerReferences") or []
+        wanted = [owner_reference(owner)] if owner is not None else []
+        if known == wanted or live["metadata"].get("deletionTimestamp"):
+            return Applied(kind, key, "unchanged", live)
+        patch = {"metadata": {"ownerReferences": wanted, "uid": live["metadata"]["uid"]}}
+        result = await self._cluster.client.patch(kind, key, patch)
+        self._cluster.observe(kind, result)
+        return Applied(kind, key, "configured", result)
 
     async def _send(self, kind: Kind, wanted: Object, *, known: bool) -> Object:
         """An object that we do not know is not taken over from another manager."""
@@ -131,10 +145,11 @@ def _digest(wanted: Object) -> str:
 
 def _refuse_foreign(kind: Kind, live: Object, owner: Object | None) -> None:
     meta = live["metadata"]
-    if owner is None:
+    references = meta.get("ownerReferences") or ()
+    if owner is None or not references:
+        # What we made and nobody owns was kept for whoever wants it next.
         ours = APPLIED in (meta.get("annotations") or {})
     else:
-        references = meta.get("ownerReferences") or ()
         ours = any(reference["uid"] == owner["metadata"]["uid"] for reference in references)
     if not ours:
         raise ForeignObject(

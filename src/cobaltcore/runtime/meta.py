@@ -81,6 +81,8 @@ class Desired(NamedTuple):
     body: Mapping[str, Any]
     once: bool = False
     """It is made if it is not there, and never changed: Jobs cannot be."""
+    kept: bool = False
+    """It stays when its owner goes, and is taken up again by the next owner that wants it."""
 
     @property
     def key(self) -> Key:

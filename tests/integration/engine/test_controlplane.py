@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from cobaltcore.api import controlplane, keystone
-from cobaltcore.api.foreign import mariadb, rabbitmq
+from cobaltcore.api import controlplane, keystone, placement
+from cobaltcore.api.foreign import korc, mariadb, rabbitmq
 from cobaltcore.api.foreign.kubernetes import SECRET, STATEFUL_SET
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Object
@@ -80,6 +80,41 @@ async def test_a_control_plane_comes_up_part_by_part_and_then_rests(
         "AGE",
     ]
     assert columns[1].split()[:5] == ["lab", "True", "Ready", "4/4", "2025.2"]
+
+
+async def test_a_service_gets_a_catalogue_entry_and_a_credential_of_its_own(
+    plane: ControlPlaneHarness, client: Client, space: str
+) -> None:
+    wanted = a_control_plane(space)
+    wanted["spec"]["services"]["placement"] = {"enabled": True}
+    await client.create(controlplane.KIND, wanted)
+    async with serving(plane, ("c5c3", "keystone", "placement", "credentials")) as running:
+        await eventually(is_ready(client, space), "the control plane is Ready", seconds=180)
+        told = await status(client, space)
+        assert (told["phase"], told["progress"]) == ("Ready", "8/8")
+        credential = await client.get(SECRET, Key(space, "placement-keystone-credentials"))
+        assert set(credential["data"]) == {
+            "application_credential_id",
+            "application_credential_secret",
+        }
+        made = await client.get(
+            korc.APPLICATION_CREDENTIAL, Key(space, "placement-app-credential-v1")
+        )
+        user = told["identity"]["serviceUsers"][0]
+        assert (user["name"], user["status"]) == ("placement", "Ready")
+        assert user["applicationCredential"]["credentialID"] == made["metadata"]["uid"]
+        service = await client.get(placement.KIND, Key(space, "placement"))
+        assert service["status"]["applicationCredentialID"] == made["metadata"]["uid"]
+        for interface in ("public", "internal", "admin"):
+            endpoint = await client.get(korc.ENDPOINT, Key(space, f"placement-{interface}"))
+            assert endpoint["spec"]["resource"]["interface"] == interface
+        await eventually(running.rests, "the operators rest")
+        mark = plane.mark()
+        for each in running.controllers:
+            for name in ("lab", "keystone", "placement", "placement-app-credential"):
+                each.queue.add(Key(space, name))
+        await eventually(running.rests, "the passes are done")
+        assert plane.audit(since=mark, agent="service-operator") == []
 
 
 async def test_passwords_are_made_once(

@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
@@ -12,7 +11,7 @@ from cobaltcore.api.pods import Resources as GivenResources
 from cobaltcore.engine.desired import memcached, secret
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting
 from cobaltcore.operators.controlplane.view import View, is_ready
-from cobaltcore.runtime.meta import Desired, Kind, Struct
+from cobaltcore.runtime.meta import Desired
 
 MARIADB = "mariadb"
 RABBITMQ = "rabbitmq"
@@ -27,7 +26,7 @@ def login(view: View, name: str, username: str) -> Desired:
     password = base64.urlsafe_b64encode(view.random(PASSWORD_BYTES)).decode()
     values = {"username": username, "password": password}
     made = secret.secret(view.key(name), values, labels=view.labels("credentials"))
-    return made._replace(once=True)
+    return made._replace(once=True, kept=view.keeps_data)
 
 
 def mariadb_objects(view: View) -> Iterator[Desired]:
@@ -44,7 +43,7 @@ def mariadb_objects(view: View) -> Iterator[Desired]:
         galera=mariadb.Galera(enabled=True) if replicas > 1 else None,
         resources=_resources(given.resources),
     )
-    yield _made(view, mariadb.MARIADB, MARIADB, spec)
+    yield view.made(mariadb.MARIADB, MARIADB, spec, MARIADB)
 
 
 def rabbitmq_objects(view: View) -> Iterator[Desired]:
@@ -60,7 +59,7 @@ def rabbitmq_objects(view: View) -> Iterator[Desired]:
         ),
         resources=_resources(given.resources),
     )
-    yield _made(view, rabbitmq.CLUSTER, RABBITMQ, spec)
+    yield view.made(rabbitmq.CLUSTER, RABBITMQ, spec, RABBITMQ)
 
 
 def valkey_objects(view: View) -> Iterator[Desired]:
@@ -72,7 +71,7 @@ def valkey_objects(view: View) -> Iterator[Desired]:
         replicas=view.replicas(given.replicas, 3),
         sentinel=valkey.Sentinel(enabled=given.sentinel.enabled),
     )
-    yield _made(view, valkey.VALKEY, VALKEY, spec)
+    yield view.made(valkey.VALKEY, VALKEY, spec, VALKEY)
 
 
 def memcached_objects(view: View) -> Iterable[Desired]:
@@ -100,13 +99,6 @@ def memcached_ready(view: View) -> Verdict:
 def rabbitmq_ready(view: View) -> Verdict:
     """Whether all brokers are there."""
     return is_ready(view, rabbitmq.CLUSTER, RABBITMQ, condition="AllReplicasReady")
-
-
-def _made(view: View, kind: Kind, name: str, spec: Struct) -> Desired:
-    key = view.key(name)
-    meta = {"name": key.name, "namespace": key.namespace, "labels": view.labels(name)}
-    body: dict[str, Any] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}
-    return Desired(kind, body)
 
 
 def _resources(given: GivenResources | None) -> Resources | None:

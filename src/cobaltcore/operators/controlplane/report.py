@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 
-from cobaltcore.api.controlplane import ServiceReport
+from cobaltcore.api.controlplane import IdentityReport, ServiceReport
 from cobaltcore.engine.graph import Walk
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting, condition
+from cobaltcore.operators.controlplane import users
+from cobaltcore.operators.controlplane.parts import SERVICES
+from cobaltcore.operators.controlplane.view import View
 from cobaltcore.runtime.meta import Condition
 
 ALL_READY = "AllServicesReady"
@@ -51,6 +54,12 @@ def services(walk: Walk, tags: Mapping[str, str]) -> dict[str, ServiceReport]:
         for name, verdict in walk.verdicts.items()
         if walk.phases[name] != "Infrastructure" and name in tags
     }
+
+
+def identity(view: View, walk: Walk) -> IdentityReport | None:
+    """Users and credentials in short; None while there are none."""
+    shown = [name for name in SERVICES if f"{name}-credentials" in walk.verdicts]
+    return users.report(view, shown) if shown else None
 
 
 def _of(walk: Walk, phases: tuple[str, ...]) -> Verdict:

@@ -3,13 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
+
 from cobaltcore.api.blocks import Image
 from cobaltcore.api.controlplane import ControlPlane, ControlPlaneSpec
+from cobaltcore.api.foreign.kubernetes import SECRET
+from cobaltcore.api.services import ServiceToggle
 from cobaltcore.engine.desired import names
 from cobaltcore.engine.observe import Observed
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting
 from cobaltcore.runtime import conditions
-from cobaltcore.runtime.meta import Condition, Key, Kind, Object
+from cobaltcore.runtime.meta import Condition, Desired, Key, Kind, Object, Struct
 
 OPERATOR = "c5c3"
 
@@ -28,6 +32,11 @@ class View:
     def spec(self) -> ControlPlaneSpec:
         """The typed spec."""
         return self.plane.spec
+
+    @property
+    def keeps_data(self) -> bool:
+        """Whether data outlives the control plane."""
+        return self.spec.deletion_policy == "Retain"
 
     def key(self, name: str) -> Key:
         """A child of this name."""
@@ -49,6 +58,21 @@ class View:
     def get(self, kind: Kind, name: str) -> Object | None:
         """A child as it is."""
         return self.observed.get(kind, self.key(name))
+
+    def content(self, name: str) -> Object | None:
+        """A Secret with its data."""
+        return self.observed.content(SECRET, self.key(name))
+
+    def toggle(self, service: str) -> ServiceToggle:
+        """What the user says about a service."""
+        given: ServiceToggle = getattr(self.spec.services, service)
+        return given
+
+    def made(self, kind: Kind, name: str, spec: Struct, component: str) -> Desired:
+        """A child as it should be."""
+        key = self.key(name)
+        meta = {"name": key.name, "namespace": key.namespace, "labels": self.labels(component)}
+        return Desired(kind, {"metadata": meta, "spec": msgspec.to_builtins(spec)})
 
 
 def is_ready(view: View, kind: Kind, name: str, *, condition: str = "Ready") -> Verdict:

@@ -85,7 +85,7 @@ def _result(
 ) -> Result:
     wanted = secret.secret(
         facts.named(name), keys, labels=facts.labels(), annotations={names.ROTATED_AT: at}
-    )
+    )._replace(kept=facts.spec.deletion_policy == "Retain")
     if rotation.suspend:
         return Result(Ready("RotationSuspended", f"{len(keys)} keys"), [wanted])
     due = schedule.next_due(rotation.rotation_schedule, facts.now)

@@ -1,0 +1,97 @@
+"""Who signs the certificates of a control plane, and what its clients trust. Pure."""
+
+from collections.abc import Iterator
+
+from cobaltcore.api.blocks import IssuerRef, SecretRef, Tls
+from cobaltcore.api.foreign import certmanager
+from cobaltcore.engine.desired import names, secret
+from cobaltcore.engine.verdict import Ready, Verdict, Waiting
+from cobaltcore.operators.controlplane.view import View, is_ready
+from cobaltcore.runtime.meta import Desired
+
+ISSUER = "c5c3-ca"
+ROOT = "c5c3-root"
+TRUST = "c5c3-trust"
+"""Secret with the certificate of the authority, and nothing but that."""
+TEN_YEARS = "87600h"
+
+
+def is_on(view: View) -> bool:
+    """Whether endpoints are encrypted."""
+    given = view.spec.global_.tls
+    return given is not None and given.enabled
+
+
+def is_own(view: View) -> bool:
+    """Whether the control plane has an authority of its own."""
+    given = view.spec.global_.tls
+    return is_on(view) and given is not None and not (given.issuer_ref or given.secret_ref)
+
+
+def tls(view: View) -> Tls | None:
+    """Encryption of an endpoint; without an issuer the control plane's own authority signs."""
+    if not is_own(view):
+        return view.spec.global_.tls
+    return Tls(enabled=True, issuer_ref=IssuerRef(name=ISSUER, kind="Issuer"))
+
+
+def objects(view: View) -> Iterator[Desired]:
+    """An authority: a certificate that signs itself, and an issuer that signs with it."""
+    yield view.made(
+        certmanager.ISSUER,
+        ROOT,
+        certmanager.IssuerSpec(self_signed=certmanager.SelfSigned()),
+        "certificates",
+    )
+    yield view.made(
+        certmanager.CERTIFICATE,
+        ISSUER,
+        certmanager.CertificateSpec(
+            secret_name=ISSUER,
+            issuer_ref=certmanager.IssuerRef(name=ROOT, kind="Issuer"),
+            common_name=f"{view.plane.metadata.name} authority",
+            duration=TEN_YEARS,
+            is_ca=True,
+            private_key=certmanager.PrivateKey(algorithm="ECDSA", size=256),
+        ),
+        "certificates",
+    )
+    yield view.made(
+        certmanager.ISSUER,
+        ISSUER,
+        certmanager.IssuerSpec(ca=certmanager.CertificateAuthority(secret_name=ISSUER)),
+        "certificates",
+    )
+
+
+def ready(view: View) -> Verdict:
+    """Whether it can sign."""
+    return is_ready(view, certmanager.ISSUER, ISSUER)
+
+
+def authority(view: View) -> str:
+    """What clients trust, in PEM: the issuer of Keystone's certificate; empty for public ones."""
+    given = view.spec.global_.tls
+    if given is None or not given.enabled:
+        return ""
+    name = given.secret_ref.name if given.secret_ref else names.certificate_secret("keystone")
+    return secret.text(view.content(name), "ca.crt") or ""
+
+
+def trust_objects(view: View) -> Iterator[Desired]:
+    """The authority without its key, for pods."""
+    known = authority(view)
+    if known:
+        yield secret.secret(view.key(TRUST), {"ca.crt": known}, labels=view.labels("certificates"))
+
+
+def trust_ready(view: View) -> Verdict:
+    """Whether clients know whom to trust; a public issuer needs no word."""
+    if not is_own(view) or authority(view):
+        return Ready("Known")
+    return Waiting("NotIssued", "the certificate of keystone has not been issued yet")
+
+
+def trust_ref(view: View) -> SecretRef | None:
+    """Where pods find the authority."""
+    return SecretRef(name=TRUST, key="ca.crt") if authority(view) else None

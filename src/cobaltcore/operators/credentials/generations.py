@@ -1,0 +1,198 @@
+"""Application credentials of one user, generation after generation. Pure.
+
+A generation is a K-ORC ApplicationCredential and a Secret of the same name with the secret half.
+The newest one that Keystone knows is handed out; its predecessor goes when every service reports
+that it uses the new one, and the grace period is over.
+"""
+
+import base64
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import msgspec
+
+from cobaltcore.api.credentials import CredentialRotationSpec
+from cobaltcore.api.foreign import korc
+from cobaltcore.api.foreign.kubernetes import SECRET
+from cobaltcore.engine.desired import secret
+from cobaltcore.runtime.clock import parse_timestamp, timestamp
+from cobaltcore.runtime.meta import Desired, Key, Kind, Object
+
+MADE_AT = "c5c3.io/made-at"
+ROTATE_AFTER = "c5c3.io/rotate-after"
+"""Annotation of a CredentialRotation: a credential that is older than this time is replaced now."""
+SECRET_BYTES = 32
+CLOUD = "openstack"
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One credential as it is."""
+
+    number: int
+    name: str
+    made_at: datetime
+    id: str = ""
+    expires_at: str = ""
+    secret: str = field(default="", repr=False)
+    leaving: bool = False
+
+    @property
+    def usable(self) -> bool:
+        """Whether Keystone knows it and we have its secret half."""
+        return bool(self.id and self.secret) and not self.leaving
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whose credentials they are."""
+
+    rotation: Key
+    user: str
+    """The K-ORC User."""
+    username: str
+    login: str
+    """The Secret with which the user logs in to make its own credentials."""
+    labels: Mapping[str, str]
+
+    @property
+    def credential(self) -> str:
+        """The Secret with the credential in use."""
+        return f"{self.username}-app-credential"
+
+    def name(self, number: int) -> str:
+        """A generation's name."""
+        return f"{self.credential}-v{number}"
+
+
+def read(objects: Iterable[Object], secrets: Mapping[str, Object | None]) -> list[Generation]:
+    """The generations that exist, oldest first."""
+    found = []
+    for obj in objects:
+        meta = obj["metadata"]
+        status = obj.get("status") or {}
+        available = any(
+            each["type"] == "Available" and each["status"] == "True"
+            for each in status.get("conditions") or ()
+        )
+        found.append(
+            Generation(
+                number=int(meta["name"].rpartition("-v")[2]),
+                name=meta["name"],
+                made_at=parse_timestamp(meta["annotations"][MADE_AT]),
+                id=status.get("id", "") if available else "",
+                expires_at=obj["spec"]["resource"].get("expiresAt", ""),
+                secret=secret.text(secrets.get(meta["name"]), "value") or "",
+                leaving="deletionTimestamp" in meta,
+            )
+        )
+    return sorted(found, key=lambda each: each.number)
+
+
+def current(known: Sequence[Generation]) -> Generation | None:
+    """The one that is handed out."""
+    return next((each for each in reversed(known) if each.usable), None)
+
+
+def next_rotation(spec: CredentialRotationSpec, generation: Generation) -> datetime:
+    """When its successor is made."""
+    days = spec.schedule.interval_days - spec.schedule.pre_rotation_days
+    return generation.made_at + timedelta(days=days)
+
+
+def due_in(
+    spec: CredentialRotationSpec,
+    known: Sequence[Generation],
+    *,
+    asked: datetime | None,
+    now: datetime,
+) -> timedelta:
+    """When a new generation has to be made: at once if there is none, else at its time or if asked."""
+    staying = [each for each in known if not each.leaving]
+    if not staying:
+        return timedelta(0)
+    newest = staying[-1]
+    times = [next_rotation(spec, newest)]
+    if asked is not None and newest.made_at < asked:
+        times.append(asked)
+    return max(min(times) - now, timedelta(0))
+
+
+def successor(
+    subject: Subject,
+    spec: CredentialRotationSpec,
+    known: Sequence[Generation],
+    *,
+    cloud_secret: str,
+    now: datetime,
+    random: Callable[[int], bytes],
+) -> list[Desired]:
+    """A new generation: its secret half first."""
+    number = known[-1].number + 1 if known else 1
+    key = Key(subject.rotation.namespace, subject.name(number))
+    value = base64.urlsafe_b64encode(random(SECRET_BYTES)).decode()
+    expires = now + timedelta(days=spec.schedule.interval_days)
+    wanted: korc.ApplicationCredentialSpec = korc.Spec(
+        cloud_credentials_ref=korc.CloudCredentialsRef(cloud_name=CLOUD, secret_name=cloud_secret),
+        resource=korc.ApplicationCredentialResource(
+            name=key.name,
+            description=f"made for {subject.username}",
+            user_ref=subject.user,
+            secret_ref=key.name,
+            expires_at=timestamp(expires),
+        ),
+    )
+    meta = {
+        "name": key.name,
+        "namespace": key.namespace,
+        "labels": dict(subject.labels),
+        "annotations": {MADE_AT: timestamp(now)},
+    }
+    body = {"metadata": meta, "spec": msgspec.to_builtins(wanted)}
+    return [
+        secret.secret(key, {"value": value}, labels=subject.labels)._replace(once=True),
+        Desired(korc.APPLICATION_CREDENTIAL, body, once=True),
+    ]
+
+
+def handed_out(subject: Subject, generation: Generation) -> Desired:
+    """The Secret that services get the credential from."""
+    return secret.secret(
+        Key(subject.rotation.namespace, subject.credential),
+        {
+            "application_credential_id": generation.id,
+            "application_credential_secret": generation.secret,
+        },
+        labels=subject.labels,
+    )
+
+
+def still_old(
+    known: Sequence[Generation], current: Generation, reports: Mapping[str, str]
+) -> list[str]:
+    """Services that report an older generation than the current one; `reports`: service to id."""
+    older = {each.id for each in known if each.number < current.number and each.id}
+    return sorted(service for service, id_ in reports.items() if id_ in older)
+
+
+def outdated(
+    known: Sequence[Generation],
+    current: Generation,
+    spec: CredentialRotationSpec,
+    *,
+    in_use_since: datetime | None,
+    now: datetime,
+) -> tuple[list[tuple[Kind, Key]], timedelta | None]:
+    """Predecessors that may go now, as objects of no namespace yet, or how long they stay."""
+    older = [each for each in known if each.number < current.number]
+    if not older or in_use_since is None:
+        return [], None
+    stays = in_use_since + timedelta(days=spec.grace_period_days) - now
+    if stays > timedelta(0):
+        return [], stays
+    return [
+        (kind, Key("", each.name))
+        for each in older
+        for kind in (korc.APPLICATION_CREDENTIAL, SECRET)
+    ], None

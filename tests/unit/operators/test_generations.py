@@ -1,0 +1,89 @@
+"""Which application credential is made, handed out and revoked when."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from cobaltcore.api.credentials import CredentialRotationSpec, RotationSchedule
+from cobaltcore.operators.credentials import generations
+from cobaltcore.operators.credentials.generations import Generation, Subject
+from cobaltcore.runtime.meta import Key
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SPEC = CredentialRotationSpec(
+    target_service_user="nova-service-user",
+    schedule=RotationSchedule(interval_days=90, pre_rotation_days=7),
+)
+SUBJECT = Subject(
+    Key("cloud", "nova-app-credential"), "nova-service-user", "nova", "nova-clouds-yaml", {}
+)
+
+
+def day(number: int) -> datetime:
+    return START + timedelta(days=number)
+
+
+def a_generation(number: int, *, made: int = 0, usable: bool = True) -> Generation:
+    known = ("id" + str(number), "half") if usable else ("", "")
+    return Generation(
+        number, f"nova-app-credential-v{number}", day(made), id=known[0], secret=known[1]
+    )
+
+
+@pytest.mark.parametrize(("today", "days"), [(0, 83), (82, 1), (83, 0), (200, 0)])
+def test_a_successor_is_due_a_week_before_expiry(today: int, days: int) -> None:
+    known = [a_generation(1)]
+    due = generations.due_in(SPEC, known, asked=None, now=day(today))
+    assert due == timedelta(days=days)
+
+
+def test_the_first_one_is_due_at_once() -> None:
+    assert generations.due_in(SPEC, [], asked=None, now=START) == timedelta(0)
+
+
+def test_asking_makes_a_successor_once() -> None:
+    first = [a_generation(1)]
+    assert generations.due_in(SPEC, first, asked=day(2), now=day(1)) == timedelta(days=1)
+    assert generations.due_in(SPEC, first, asked=day(2), now=day(2)) == timedelta(0)
+    both = [*first, a_generation(2, made=2, usable=False)]
+    assert generations.due_in(SPEC, both, asked=day(2), now=day(2)) == timedelta(days=83)
+
+
+def test_a_successor_that_keystone_does_not_know_yet_is_not_handed_out() -> None:
+    first, second = a_generation(1), a_generation(2, made=83, usable=False)
+    assert generations.current([first, second]) == first
+    assert generations.current([second]) is None
+
+
+def test_a_generation_is_a_secret_half_and_a_credential_that_expires() -> None:
+    half, credential = generations.successor(
+        SUBJECT, SPEC, [a_generation(1)], cloud_secret="login", now=START, random=bytes
+    )
+    assert half.key == credential.key == Key("cloud", "nova-app-credential-v2")
+    assert half.once
+    assert credential.once
+    assert credential.body["spec"]["resource"]["expiresAt"] == "2026-04-01T00:00:00Z"
+    assert credential.body["spec"]["cloudCredentialsRef"]["secretName"] == "login"
+
+
+def test_services_that_still_use_the_predecessor_are_named() -> None:
+    known = [a_generation(1), a_generation(2, made=83)]
+    reports = {"Nova 'nova'": "id1", "Glance 'glance'": "another", "Cinder 'c'": "id2"}
+    assert generations.still_old(known, known[1], reports) == ["Nova 'nova'"]
+
+
+def test_a_predecessor_goes_when_the_grace_period_after_use_is_over() -> None:
+    known = [a_generation(1), a_generation(2, made=83)]
+
+    def outdated(now: datetime, since: datetime | None) -> object:
+        return generations.outdated(known, known[1], SPEC, in_use_since=since, now=now)
+
+    assert outdated(day(90), None) == ([], None)
+    assert outdated(day(84), day(83) + timedelta(hours=1)) == ([], timedelta(hours=1))
+    gone, stays = generations.outdated(known, known[1], SPEC, in_use_since=day(83), now=day(85))
+    assert {key.name for _, key in gone} == {"nova-app-credential-v1"}
+    assert stays is None
+
+
+def test_no_secret_is_in_the_words_of_a_generation() -> None:
+    assert "half" not in repr(a_generation(1))
