@@ -19,7 +19,7 @@ from cobaltcore.api.base import (
     list_map,
     resource,
 )
-from cobaltcore.api.blocks import Conditions, Image, IssuerRef, SecretRef
+from cobaltcore.api.blocks import Conditions, DeletionPolicy, Image, IssuerRef, SecretRef
 from cobaltcore.api.pods import PodSettings, PullSecrets, Workload
 from cobaltcore.runtime.meta import Kind
 
@@ -82,8 +82,16 @@ class OvnStorage(Struct):
 class OvnDatabase(PodSettings):
     """A database of OVN, replicated with Raft."""
 
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "self.replicas >= oldSelf.replicas",
+            "replicas: servers can be added but not taken away, the rest would have no majority",
+            "replicas",
+        ),
+    )
+
     replicas: Literal[1, 3, 5] = 3
-    """Servers of the database: 1, 3 or 5. With 3 one may fail, with 5 two."""
+    """Servers of the database: 1, 3 or 5. With 3 one may fail, with 5 two. Can grow."""
     storage: OvnStorage = OvnStorage()
     """The volume of each server."""
 
@@ -180,6 +188,9 @@ class OVNClusterSpec(Struct):
     """How Neutron and the hypervisors reach the databases."""
     tls: OvnTls = OvnTls()
     """Encryption between all parts of OVN."""
+    deletion_policy: DeletionPolicy = "Retain"
+    """Retain keeps the volumes of the databases when this object is deleted, Delete removes
+    them."""
 
 
 class Endpoints(Struct):

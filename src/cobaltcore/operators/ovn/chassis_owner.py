@@ -3,14 +3,14 @@
 from cobaltcore.api.foreign.kubernetes import NODE
 from cobaltcore.runtime.admission import AdmissionRequest
 from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.meta import Key, Object, Scope
+from cobaltcore.runtime.meta import Key, Object
 
 
 class ChassisOwner:
     """Completes owner references, so that a chassis can be written by hand."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._nodes = cluster.informer(NODE, Scope(metadata_only=True))
+        self._nodes = cluster.informer(NODE)
 
     async def default(self, request: AdmissionRequest) -> Object:
         """Fill in missing uids; an unknown Node is left for the API server to refuse."""

@@ -3,6 +3,7 @@
 from cobaltcore.api.ovn import CHASSIS
 from cobaltcore.engine.operator import Context, Operator
 from cobaltcore.operators.ovn.chassis_owner import ChassisOwner
+from cobaltcore.operators.ovn.controller import ClusterController
 from cobaltcore.runtime.admission import Webhooks
 
 
@@ -10,4 +11,8 @@ def _webhooks(context: Context, table: Webhooks) -> None:
     table.defaulting(CHASSIS, ChassisOwner(context.cluster).default)
 
 
-OPERATOR = Operator("ovn", controllers=lambda context: (), webhooks=_webhooks)
+OPERATOR = Operator(
+    "ovn",
+    controllers=lambda context: [ClusterController(context).controller],
+    webhooks=_webhooks,
+)
