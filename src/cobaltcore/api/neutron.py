@@ -12,6 +12,7 @@ from cobaltcore.api.base import (
     Resource,
     Rule,
     Struct,
+    Url,
     checked,
     list_set,
     resource,
@@ -27,7 +28,7 @@ from cobaltcore.api.blocks import (
     ServiceSpec,
     ServiceStatus,
 )
-from cobaltcore.api.pods import Workload
+from cobaltcore.api.pods import PodSettings, Workload
 from cobaltcore.runtime.meta import Kind
 
 KIND = Kind("neutron.openstack.c5c3.io", "v1alpha1", "Neutron", "neutrons")
@@ -105,6 +106,21 @@ class Ml2(Struct):
     """Additions to networks and ports."""
 
 
+class MetadataAgent(PodSettings):
+    """The agents on hypervisor nodes through which servers reach Nova's metadata API.
+
+    Unset nodeSelector: nodes that are labelled node-role.kubernetes.io/hypervisor.
+    """
+
+    enabled: bool = True
+    """Run the agents."""
+    shared_secret_ref: SecretRef | None = None
+    """Secret with the key metadata_proxy_shared_secret that agents prove themselves with. Unset:
+    the one that the Nova named nova makes; until it is there no agent runs."""
+    nova_metadata_url: Url | None = None
+    """Address of Nova's metadata API. Unset: that of the Nova named nova in the same namespace."""
+
+
 class NeutronSpec(ServiceSpec):
     """The Neutron that should run."""
 
@@ -136,6 +152,9 @@ class NeutronSpec(ServiceSpec):
     """The OVN that realises the networks."""
     ml2: Ml2 = Ml2()
     """Which kinds of networks there are and who realises them."""
+    metadata_agent: MetadataAgent = MetadataAgent()
+    """The agents on hypervisor nodes through which servers reach Nova's metadata API. Unset
+    nodeSelector: nodes that are labelled node-role.kubernetes.io/hypervisor."""
 
 
 class NeutronStatus(ServiceStatus):

@@ -19,7 +19,7 @@ def secret_needs(facts: Facts) -> Iterator[SecretNeed]:
     spec = facts.spec
     given: Database | None = getattr(spec, "database", None)
     if given is not None:
-        keys: tuple[str, ...] = ("username", "password")
+        keys: tuple[str | tuple[str, ...], ...] = ("username", "password")
         if given.cluster_ref is None and given.host is None:
             keys = (*keys, "host")
         yield SecretNeed(given.secret_ref.name, keys, "database login")
@@ -67,17 +67,20 @@ def virtual_host(facts: Facts) -> str:
     return given.virtual_host or default
 
 
-def transport_url(facts: Facts) -> str:
-    """Where the service's broker is, with its login."""
+def brokers(facts: Facts) -> list[str]:
+    """Host and port of every broker."""
     given: Messaging = facts.spec.messaging
-    login = given.secret_ref.name
-    brokers = (
-        messaging.hosts(facts.beside(given.cluster_ref.name))
-        if given.cluster_ref is not None
-        else list(given.hosts or ())
-    )
+    if given.cluster_ref is not None:
+        return messaging.hosts(facts.beside(given.cluster_ref.name))
+    return list(given.hosts or ())
+
+
+def transport_url(facts: Facts, virtual: str = "") -> str:
+    """Where the service's broker is, with its login; its own virtual host or another."""
+    login = facts.spec.messaging.secret_ref.name
     username, password = value(facts, login, "username"), value(facts, login, "password")
-    return messaging.transport_url(brokers, username, password, virtual_host(facts))
+    virtual = virtual or virtual_host(facts)
+    return messaging.transport_url(brokers(facts), username, password, virtual)
 
 
 def cache_servers(facts: Facts, cache: Cache | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""From a service's options to the objects that carry them: ConfigMap and environment Secret. Pure."""
+"""From a service's options to the objects that carry them: ConfigMaps and Secrets. Pure."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,8 +7,10 @@ import yaml
 
 from cobaltcore.api.blocks import Policy
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP
-from cobaltcore.engine.definition import Config, Facts
+from cobaltcore.engine import uwsgi
+from cobaltcore.engine.definition import Facts
 from cobaltcore.engine.desired import configmap, names, secret
+from cobaltcore.engine.desired.mounts import Mount
 from cobaltcore.runtime.diff import digest
 from cobaltcore.runtime.meta import Desired
 
@@ -18,22 +20,46 @@ class PolicyProblem(Exception):
 
 
 class Carried(NamedTuple):
-    """A configuration as objects, and the digest that rolls pods when a secret option changes."""
+    """A configuration as objects, and the digest that rolls pods when a secret changes."""
 
     config_map: Desired
     environment: Desired
+    secret_files: Mapping[str, Desired]
+    """Secrets by the directory that they are mounted at."""
     secret_digest: str
 
+    def objects(self) -> list[Desired]:
+        """All of them."""
+        return [self.config_map, self.environment, *self.secret_files.values()]
 
-def carried(facts: Facts) -> Carried:
-    """Put the service's configuration into objects."""
-    config = facts.service.config(facts)
-    files = {**config.files, **_policy_file(facts)}
+    def mounts(self, directory: str) -> list[Mount]:
+        """Where pods find the files; those of the ConfigMap in `directory`."""
+        found = [Mount("config", directory, config_map=self.config_map.key.name)]
+        for path, each in self.secret_files.items():
+            found.append(Mount(path.rpartition("/")[2], path, secret=each.key.name))
+        return found
+
+
+def carried(facts: Facts, name: str = "") -> Carried:
+    """Put one of the service's configurations into objects; "" is the one that most pods read."""
+    make = facts.service.configs[name] if name else facts.service.config
+    config = make(facts)
+    files = {**config.files, **_policy_file(facts), **_uwsgi_files(facts, name)}
     return Carried(
-        configmap.config_map(facts.named("config"), files, facts.labels()),
-        _environment(facts, config),
-        digest(dict(config.environment)),
+        configmap.config_map(facts.named(_prefixed(name, "config")), files, facts.labels()),
+        _secret(facts, _prefixed(name, names.ENVIRONMENT), config.environment),
+        {
+            path: _secret(facts, _prefixed(name, path.rpartition("/")[2]), content)
+            for path, content in config.secret_files.items()
+        },
+        digest([dict(config.environment), config.secret_files]),
     )
+
+
+def everything(facts: Facts) -> list[Carried]:
+    """All configurations that a workload reads; Jobs read the first."""
+    names_ = dict.fromkeys(["", *(each.config for each in facts.workloads())])
+    return [carried(facts, name) for name in names_]
 
 
 def policy_rules(facts: Facts) -> Mapping[str, str]:
@@ -68,6 +94,14 @@ def _policy_file(facts: Facts) -> dict[str, str]:
     return {"policy.yaml": yaml.safe_dump(dict(rules), sort_keys=True)} if rules else {}
 
 
-def _environment(facts: Facts, config: Config) -> Desired:
-    key = facts.beside(names.environment_secret(facts.key.name))
-    return secret.secret(key, config.environment, labels=facts.labels())
+def _uwsgi_files(facts: Facts, name: str) -> dict[str, str]:
+    apis = [each for each in facts.workloads() if each.module and each.config == name]
+    return {uwsgi.file_name(each): uwsgi.ini(facts, each) for each in apis}
+
+
+def _prefixed(name: str, suffix: str) -> str:
+    return f"{name}-{suffix}" if name else suffix
+
+
+def _secret(facts: Facts, suffix: str, values: Mapping[str, str]) -> Desired:
+    return secret.secret(facts.named(suffix), values, labels=facts.labels())

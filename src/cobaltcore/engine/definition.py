@@ -8,20 +8,31 @@ from typing import Any
 from cobaltcore.api.base import Resource
 from cobaltcore.api.blocks import Image, ServiceSpec
 from cobaltcore.api.pods import PodSettings
+from cobaltcore.engine import releases
 from cobaltcore.engine.desired import names
-from cobaltcore.engine.desired.pods import Mount
+from cobaltcore.engine.desired.mounts import Mount
 from cobaltcore.engine.observe import Observed
 from cobaltcore.engine.verdict import Verdict
-from cobaltcore.runtime.meta import Desired, Key, Kind, Object
+from cobaltcore.runtime.meta import Desired, Key, Kind, Object, Scope
+
+
+class NotYet(Exception):
+    """A configuration needs something that is on its way."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Files for a ConfigMap, and the options that must not be in one."""
+    """Files for a ConfigMap, and what must not be in one."""
 
     files: Mapping[str, str]
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """oslo.config variables (OS_GROUP__OPTION) with secret values."""
+    secret_files: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    """Directories with secret files: path to file name to text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +72,10 @@ class Facts:
         """Labels by which pods of a component are found."""
         return names.selector(self.service.name, self.key.name, component)
 
+    def workloads(self) -> Sequence["Workload"]:
+        """The sets of pods that should run."""
+        return self.service.workloads(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -70,6 +85,8 @@ class Result:
     objects: Sequence[Desired] = ()
     remove: Sequence[tuple[Kind, Key]] = ()
     """Objects to delete so that they can be made anew, for example a failed Job."""
+    status: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the object's status that this step knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +96,8 @@ class Step:
     condition: str
     run: Callable[[Facts], Result]
     when: Callable[[Facts], bool] = lambda facts: True
+    needs: tuple[str, ...] | None = None
+    """Conditions that come first; None: those of all steps before. Others run beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +113,40 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class SecretNeed:
-    """A Secret that somebody else provides."""
+    """A Secret with certain keys; of a tuple of keys one is enough."""
 
     name: str
-    keys: tuple[str, ...]
+    keys: tuple[str | tuple[str, ...], ...]
     purpose: str
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseNeed:
-    """A database of the service; `option` is the oslo.config section that its address goes to."""
+    """A database of the service; `section` of oslo.config gets its address, if any."""
 
     name: str
     section: str = "database"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAgent:
+    """Makes a workload a program of nodes: root, the node's network, one pod on every node.
+
+    Without a nodeSelector of the user these are the nodes labelled as hypervisors.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    """What differs between nodes: variable to the field of the pod that it comes from."""
+    prepare: tuple[Task, ...] = ()
+    """Commands that run before it in the same surroundings."""
+    beside: tuple[Task, ...] = ()
+    """Programs that run beside it in the same surroundings."""
+    host_processes: bool = False
+    """Whether it sees the processes of the node."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that nodes must carry as well."""
+    without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Labels whose values keep it away from a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +154,25 @@ class Workload:
     """A set of equal pods. `module` makes it an API under uWSGI, `command` a daemon."""
 
     component: str
-    replicas: Callable[[Any], int]
+    replicas: Callable[[Any], int] = lambda spec: 1
     module: str = ""
     command: tuple[str, ...] = ()
+    port: int = 0
+    """Port of the API, if it is not the service's."""
+    condition: str = "DeploymentReady"
+    """Workloads of one condition are reported together."""
+    needs: tuple[str, ...] = ()
+    """Conditions of other workloads that come first."""
+    config: str = ""
+    """Which configuration it reads, if it is not the service's."""
     settings: Callable[[Any], PodSettings | None] = lambda spec: None
     environment: Mapping[str, str] = field(default_factory=dict)
+    secret_environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that take the value of another one of its configuration."""
+    mounts: Callable[[Facts], Iterable[Mount]] = lambda facts: ()
+    agent: NodeAgent | None = None
+    escalates: bool = False
+    """Whether its programs may become root inside their container."""
     health: str = "/"
     resources: Mapping[str, Any] = field(
         default_factory=lambda: {
@@ -139,16 +193,26 @@ class Service:
     config: Callable[[Facts], Config]
     migration: tuple[str, ...]
     """Command that brings the database to the release; safe to run again."""
-    workloads: tuple[Workload, ...]
+    workloads: Callable[[Facts], Sequence[Workload]]
+    configs: Mapping[str, Callable[[Facts], Config]] = field(default_factory=dict)
+    """Further configurations, by the name under which workloads ask for them."""
     databases: Callable[[Any], Sequence[DatabaseNeed]] = lambda spec: (
         DatabaseNeed(spec.database.database),
     )
+    virtual_hosts: Callable[[Any, str], Sequence[str]] = lambda spec, first: (first,)
+    """Virtual hosts of the broker, of which the first is the service's."""
     secrets: Callable[[Any], Iterable[SecretNeed]] = lambda spec: ()
+    passwords: Callable[[str, Any], Iterable[SecretNeed]] = lambda instance, spec: ()
+    """Secrets whose random values are made once and then kept."""
     mounts: Callable[[Facts], Iterable[Mount]] = lambda facts: ()
     steps: tuple[Step, ...] = ()
     """Steps of its own, between configuration and workloads."""
     generated: Callable[[str], Iterable[tuple[Kind, str]]] = lambda instance: ()
     """Secrets that its steps make and must see again, by the name of the object."""
+    watches: Mapping[Kind, Scope] = field(default_factory=dict)
+    """Further kinds that it looks at."""
+    references: Callable[[Key, Any], Iterable[tuple[Kind, Key]]] = lambda key, spec: ()
+    """Objects that its spec concerns and that no field of a shared block names."""
 
     @property
     def config_dir(self) -> str:
@@ -156,9 +220,12 @@ class Service:
         return f"/etc/{self.name}"
 
     def image(self, spec: Any) -> Image:
-        """The image that all its programs come from."""
-        image: Image = spec.image
-        return image
+        """The image that all its programs come from; unset: that of the newest release."""
+        given: Image | None = spec.image
+        if given is not None:
+            return given
+        tag = releases.image_tag(self.name, max(releases.IMAGE_TAGS))
+        return Image(repository=f"{releases.REGISTRY}/{self.name}", tag=tag)
 
     def base(self, spec: Any) -> ServiceSpec:
         """The part of the spec that all services share."""

@@ -5,7 +5,7 @@ from typing import Any
 from cobaltcore.api.blocks import Cache, KeystoneAuth
 from cobaltcore.engine import access
 from cobaltcore.engine.definition import Facts
-from cobaltcore.engine.desired import database
+from cobaltcore.engine.desired import database, names, pods
 from cobaltcore.engine.desired.inifile import Sections
 
 CA_FILE = "/etc/ssl/c5c3/ca.crt"
@@ -27,6 +27,7 @@ def database_environment(facts: Facts) -> dict[str, str]:
     return {
         variable(need.section, "connection"): database.dsn(account, need.name)
         for need in facts.service.databases(facts.spec)
+        if need.section
     }
 
 
@@ -90,14 +91,45 @@ def login_environment(facts: Facts, *sections: str) -> dict[str, str]:
 def token_options(facts: Facts) -> Sections:
     """How tokens of incoming requests are checked."""
     auth: KeystoneAuth = facts.spec.keystone
-    return {
-        "keystone_authtoken": {
-            **login_options(facts, "keystone_authtoken")["keystone_authtoken"],
-            "www_authenticate_uri": auth.auth_url.removesuffix("/v3"),
-            "service_token_roles": "service",
-            "service_token_roles_required": "true",
-        }
+    found = {
+        **login_options(facts, "keystone_authtoken")["keystone_authtoken"],
+        "www_authenticate_uri": auth.auth_url.removesuffix("/v3"),
+        "interface": "internal",
+        "service_token_roles": "service",
+        "service_token_roles_required": "true",
     }
+    servers = access.cache_servers(facts, getattr(facts.spec, "cache", None))
+    if servers:
+        found["memcached_servers"] = ",".join(servers)
+    return {"keystone_authtoken": found}
+
+
+def client_options(facts: Facts, *sections: str) -> Sections:
+    """How sections that find other services in the catalogue log in and where they look."""
+    found = {**login_options(facts, "x")["x"], "valid_interfaces": "internal"}
+    return dict.fromkeys(sections, found)
+
+
+def service_user_options(facts: Facts) -> Sections:
+    """The service shows who it is beside the token of the user that it acts for."""
+    login = login_options(facts, "service_user")["service_user"]
+    return {"service_user": {**login, "send_service_user_token": "true"}}
+
+
+def helper_options(facts: Facts, *contexts: str) -> Sections:
+    """Programs that run as root start their helpers without asking for more rights."""
+    command = f"{names.VENV}/bin/privsep-helper --config-dir {facts.service.config_dir}"
+    return {context: {"helper_command": command} for context in contexts}
+
+
+def lock_options() -> Sections:
+    """Where the processes of a pod lock each other out."""
+    return {"oslo_concurrency": {"lock_path": f"{pods.STATE_DIR}/locks"}}
+
+
+def state_options() -> Sections:
+    """Where programs keep what only they need."""
+    return {"DEFAULT": {"state_path": pods.STATE_DIR}, **lock_options()}
 
 
 def shared_options(facts: Facts) -> Sections:

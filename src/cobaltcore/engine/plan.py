@@ -1,12 +1,13 @@
-"""From facts to a plan: walk the steps until one is not ready. Pure.
+"""From facts to a plan: run every step whose needs are met. Pure.
 
-Objects of every step that was reached are wanted. Only a plan that reached the end knows all
-objects that should exist, so only then may others be removed.
+Objects of every step that ran are wanted. Only a plan in which all steps ran knows all objects
+that should exist, so only then may others be removed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 from cobaltcore.engine.definition import Facts, Step
 from cobaltcore.engine.verdict import Blocked, Ready, Verdict, condition
@@ -25,6 +26,7 @@ class Plan:
     conditions: list[Condition] = field(default_factory=list)
     complete: bool = True
     after: timedelta | None = None
+    status: dict[str, Any] = field(default_factory=dict)
 
     @property
     def ready(self) -> bool:
@@ -33,36 +35,38 @@ class Plan:
 
 
 def plan(facts: Facts, steps: Sequence[Step], *, known: Iterable[Condition] = ()) -> Plan:
-    """Ask the steps in order; those behind the first that is not ready keep what they said."""
+    """Ask the steps in order; those whose needs are not met keep what they said before."""
     made = Plan()
     before = {each.type: each for each in known}
-    blocker: tuple[str, Verdict] | None = None
+    unready: dict[str, Verdict | None] = {}
     for step in steps:
         if not step.when(facts):
             continue
-        if blocker is not None:
+        blocker = next((c for c in unready if step.needs is None or c in step.needs), "")
+        if blocker:
             made.complete = False
-            made.conditions.append(before.get(step.condition) or _pending(step, blocker[0]))
+            made.conditions.append(before.get(step.condition) or _pending(step, blocker))
+            unready[step.condition] = None
             continue
         result = step.run(facts)
         made.objects |= {(each.kind, each.key): each for each in result.objects}
         made.remove += result.remove
+        made.status |= result.status
         made.conditions.append(condition(step.condition, result.verdict))
         made.after = _sooner(made.after, result.verdict)
         if not isinstance(result.verdict, Ready):
-            blocker = (step.condition, result.verdict)
-    made.conditions.insert(0, _ready(blocker))
+            unready[step.condition] = result.verdict
+    made.conditions.insert(0, _ready(unready))
     return made
 
 
-def _ready(blocker: tuple[str, Verdict] | None) -> Condition:
+def _ready(unready: Mapping[str, Verdict | None]) -> Condition:
     """`Ready` is computed: it names the first step that is not, and why."""
-    if blocker is None:
-        return Condition(type="Ready", status="True", reason=ALL_READY)
-    name, verdict = blocker
-    return Condition(
-        type="Ready", status="False", reason=verdict.reason, message=f"{name}: {verdict.message}"
-    )
+    for name, verdict in unready.items():
+        if verdict is not None:
+            message = f"{name}: {verdict.message}"
+            return Condition(type="Ready", status="False", reason=verdict.reason, message=message)
+    return Condition(type="Ready", status="True", reason=ALL_READY)
 
 
 def _pending(step: Step, blocker: str) -> Condition:

@@ -1,15 +1,15 @@
 """Observe, plan, apply, report: the only file that sees both the pure side and the cluster."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import msgspec
 
 from cobaltcore.api.blocks import ServiceStatus
-from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, DEPLOYMENT
-from cobaltcore.engine import access, references, sources, steps, uwsgi
+from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, DEPLOYMENT, SECRET
+from cobaltcore.engine import access, sources, steps, uwsgi
 from cobaltcore.engine.definition import Facts, Service
 from cobaltcore.engine.desired import service as address
 from cobaltcore.engine.observe import Observed
@@ -32,7 +32,6 @@ class ServiceController:
         self._clock = context.clock
         self._manager = f"{service.name}-operator"
         self._applier = Applier(context.cluster, manager=self._manager)
-        self._steps = steps.chain(service.steps)
         self.controller = Controller(
             service.name,
             self.reconcile,
@@ -61,16 +60,15 @@ class ServiceController:
 
     def _plan(self, facts: Facts) -> Plan:
         known = facts.resource.status.conditions if facts.resource.status else []
-        return plan(facts, self._steps, known=known)
+        return plan(facts, steps.chain(facts), known=known)
 
     async def _observe(self, live: Object) -> Facts:
         resource = msgspec.convert(live, self._service.resource)
-        namespace = live["metadata"]["namespace"]
         contents: dict[tuple[Kind, Key], Object] = {}
-        for kind, name in {*references.named(resource.spec), *self._own_secrets(live)}:
-            found = await self._cluster.read(kind, Key(namespace, name))
+        for kind, key in {*self._to_read(key_of(live), resource.spec)}:
+            found = await self._cluster.read(kind, key)
             if found is not None:
-                contents[kind, Key(namespace, name)] = found
+                contents[kind, key] = found
         observed = Observed(
             lambda kind, key: self._cluster.informer(kind).get(key),
             lambda kind, index, value: self._cluster.informer(kind).find(index, value),
@@ -78,8 +76,15 @@ class ServiceController:
         )
         return Facts(self._service, live, resource, observed, self._clock.now(), os.urandom)
 
-    def _own_secrets(self, live: Object) -> Iterable[tuple[Kind, str]]:
-        return self._service.generated(live["metadata"]["name"])
+    def _to_read(self, key: Key, spec: Any) -> Iterator[tuple[Kind, Key]]:
+        """Objects whose content a pass looks at."""
+        for kind, other in sources.concerned(self._service, key, spec):
+            if kind in (SECRET, CONFIG_MAP):
+                yield kind, other
+        for need in self._service.passwords(key.name, spec):
+            yield SECRET, Key(key.namespace, need.name)
+        for kind, name in self._service.generated(key.name):
+            yield kind, Key(key.namespace, name)
 
     async def _apply(self, live: Object, made: Plan) -> bool:
         """Write what differs; whether anything did."""
@@ -99,7 +104,11 @@ class ServiceController:
         """A rollout that goes wrong needs the configuration of the pods that still run."""
         owned = self._cluster.informer(CONFIG_MAP).find("owner", live["metadata"]["uid"])
         newest = sorted(owned, key=lambda o: o["metadata"]["creationTimestamp"], reverse=True)
-        return [(CONFIG_MAP, key_of(each)) for each in newest[:KEPT_CONFIG_MAPS]]
+        kept: dict[str, list[Key]] = {}
+        for each in newest:
+            key = key_of(each)
+            kept.setdefault(key.name.rpartition("-")[0], []).append(key)
+        return [(CONFIG_MAP, key) for keys in kept.values() for key in keys[:KEPT_CONFIG_MAPS]]
 
     async def _report(self, facts: Facts, made: Plan) -> None:
         generation = facts.live["metadata"]["generation"]
@@ -114,6 +123,7 @@ class ServiceController:
             "endpoint": endpoint(facts),
             **self._pods(facts),
             **(access.credential_in_use(facts) if made.ready else {}),
+            **made.status,
         }
         kind = self._service.kind
         await status.write(self._cluster, kind, facts.live, told, manager=self._manager)

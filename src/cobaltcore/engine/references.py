@@ -7,18 +7,24 @@ import msgspec
 
 from cobaltcore.api.blocks import AppCredentialRef, Dependency, Policy, SecretRef, ServiceSpec
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, SECRET
-from cobaltcore.runtime.meta import Kind
+from cobaltcore.api.storage import Rbd
+from cobaltcore.runtime.meta import Key, Kind
+
+MONITORS = "rook-ceph-mon-endpoints"
+"""The ConfigMap in which Rook tells where the monitors of its Ceph are."""
 
 
-def named(spec: Any) -> Iterator[tuple[Kind, str]]:
-    """Secrets and ConfigMaps of the same namespace."""
+def named(namespace: str, spec: Any) -> Iterator[tuple[Kind, Key]]:
+    """Secrets and ConfigMaps whose content the service needs."""
     for each in _structs(spec):
         if isinstance(each, SecretRef):
-            yield SECRET, each.name
+            yield SECRET, Key(namespace, each.name)
         elif isinstance(each, AppCredentialRef):
-            yield SECRET, each.secret
+            yield SECRET, Key(namespace, each.secret)
         elif isinstance(each, Policy) and each.config_map_ref is not None:
-            yield CONFIG_MAP, each.config_map_ref.name
+            yield CONFIG_MAP, Key(namespace, each.config_map_ref.name)
+        elif isinstance(each, Rbd) and each.ceph_client_ref is not None:
+            yield CONFIG_MAP, Key(each.ceph_client_ref.namespace or namespace, MONITORS)
 
 
 def depended_on(spec: ServiceSpec) -> Iterator[Dependency]:

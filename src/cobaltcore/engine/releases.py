@@ -1,5 +1,6 @@
 """Which image of a component belongs to which OpenStack release. Pure."""
 
+REGISTRY = "ghcr.io/c5c3"
 IMAGE_TAGS = {
     "2025.2": {
         "keystone": "28.0.0",

@@ -1,6 +1,7 @@
 """What wakes a service: itself, its children, and everything that its spec names."""
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -8,9 +9,11 @@ from cobaltcore.api import base
 from cobaltcore.api.foreign import certmanager, mariadb, rabbitmq
 from cobaltcore.api.foreign.kubernetes import (
     CONFIG_MAP,
+    DAEMON_SET,
     DEPLOYMENT,
     ENDPOINT_SLICE,
     JOB,
+    PERSISTENT_VOLUME_CLAIM,
     POD,
     POD_DISRUPTION_BUDGET,
     SECRET,
@@ -22,7 +25,7 @@ from cobaltcore.engine.definition import Service
 from cobaltcore.engine.desired import names
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.controller import Source, itself, owner
-from cobaltcore.runtime.meta import Key, Kind, Object, Scope
+from cobaltcore.runtime.meta import Key, Kind, Object, Scope, key_of
 from cobaltcore.runtime.store import Change
 
 OURS = Scope(selector=f"app.kubernetes.io/part-of={names.PART_OF}")
@@ -31,6 +34,8 @@ CONTENT = Scope(metadata_only=True)
 
 CHILDREN: tuple[tuple[Kind, Scope], ...] = (
     (DEPLOYMENT, OURS),
+    (DAEMON_SET, OURS),
+    (PERSISTENT_VOLUME_CLAIM, OURS),
     (SERVICE, OURS),
     (POD_DISRUPTION_BUDGET, OURS),
     (JOB, OURS),
@@ -69,6 +74,7 @@ def sources(cluster: Cluster, service: Service) -> list[Source]:
             for kind, scope in CHILDREN
         ),
         *(Source(kind, named(kind), scope) for kind, scope in BACKING),
+        *(Source(kind, named(kind), scope) for kind, scope in service.watches.items()),
         *(Source(d.kind, named(d.kind)) for d in base.definitions() if _is_service(d, service)),
         Source(POD, _by_labels(service), OURS),
         Source(ENDPOINT_SLICE, _by_labels(service), OURS),
@@ -102,10 +108,11 @@ def reference(kind: Kind, key: Key) -> str:
 
 def _names(service: Service) -> Callable[[Object], Iterator[str]]:
     def found(obj: Object) -> Iterator[str]:
-        namespace = obj["metadata"]["namespace"]
+        key = key_of(obj)
+        namespace = key.namespace
         spec = msgspec.convert(obj, service.resource).spec
-        for kind, name in references.named(spec):
-            yield reference(kind, Key(namespace, name))
+        for kind, other in concerned(service, key, spec):
+            yield reference(kind, other)
         for each in references.depended_on(spec):
             yield f"{each.kind}/{Key(namespace, each.name)}"
         for kind, block in ((mariadb.MARIADB, "database"), (STATEFUL_SET, "cache")):
@@ -114,6 +121,12 @@ def _names(service: Service) -> Callable[[Object], Iterator[str]]:
                 yield reference(kind, Key(namespace, cluster.name))
 
     return found
+
+
+def concerned(service: Service, key: Key, spec: Any) -> Iterator[tuple[Kind, Key]]:
+    """Objects of others that a spec names; Secrets and ConfigMaps are read with their content."""
+    yield from references.named(key.namespace, spec)
+    yield from service.references(key, spec)
 
 
 def _is_service(definition: base.Definition, service: Service) -> bool:

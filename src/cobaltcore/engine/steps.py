@@ -1,30 +1,23 @@
 """The steps that all services share, in order. Each owns one condition. Pure."""
 
+import base64
 from collections.abc import Iterable
-from datetime import timedelta
+from functools import partial
 
 from cobaltcore.api import base
 from cobaltcore.api.blocks import Dependency
 from cobaltcore.api.foreign import certmanager
-from cobaltcore.api.foreign.kubernetes import DEPLOYMENT, ENDPOINT_SLICE, JOB, POD
-from cobaltcore.engine import access, configuration, podspec
-from cobaltcore.engine.definition import Facts, Result, SecretNeed, Step, Task
-from cobaltcore.engine.desired import (
-    certificate,
-    database,
-    job,
-    messaging,
-    names,
-    secret,
-    service,
-    workload,
-)
+from cobaltcore.engine import access, conditioned, configuration, databases, running
+from cobaltcore.engine.definition import Facts, NotYet, Result, SecretNeed, Step, Workload
+from cobaltcore.engine.desired import certificate, messaging, names, secret
 from cobaltcore.engine.uwsgi import is_encrypted
-from cobaltcore.engine.verdict import Blocked, Ready, Verdict, Waiting
+from cobaltcore.engine.verdict import Blocked, Ready, Waiting
 from cobaltcore.runtime import conditions
-from cobaltcore.runtime.meta import Condition, Desired, Key, Kind, Object
+from cobaltcore.runtime.meta import Desired, Kind
 
-RETRY_FAILED_JOB = timedelta(seconds=60)
+PASSWORD_BYTES = 32
+BLOCKS = ("database", "messaging", "keystone")
+"""Parts of a spec without which a service that knows them cannot run."""
 
 
 def dependencies(facts: Facts) -> Result:
@@ -38,11 +31,19 @@ def dependencies(facts: Facts) -> Result:
 
 
 def secrets(facts: Facts) -> Result:
-    """Wait for Secrets of others; what must not be in a ConfigMap goes into one of ours."""
-    missing = [text for need in access.secret_needs(facts) for text in _lacks(facts, need)]
+    """Wait for Secrets of others, and make those that nobody else provides."""
+    unset = [each for each in BLOCKS if getattr(facts.spec, each, facts) is None]
+    if unset:
+        return Result(
+            Blocked("SpecIncomplete", f"{', '.join(unset)}: unset, so nothing is started")
+        )
+    own = list(facts.service.passwords(facts.key.name, facts.spec))
+    objects = [_random(facts, need) for need in own]
+    missing = [text for n in access.secret_needs(facts) for text in _lacks(facts, n)]
+    missing += [text for need in own for text in _lacks(facts, need)]
     if missing:
-        return Result(Waiting("WaitingForSecrets", "; ".join(missing)))
-    return Result(Ready("SecretsAvailable"))
+        return Result(Waiting("WaitingForSecrets", "; ".join(missing)), objects)
+    return Result(Ready("SecretsAvailable"), objects)
 
 
 def endpoint_certificate(facts: Facts) -> Result:
@@ -55,12 +56,18 @@ def endpoint_certificate(facts: Facts) -> Result:
             return Result(Blocked("IssuerMissing", "tls: set issuerRef or secretRef"))
         return Result(Ready("Given"))
     key = facts.beside(names.certificate_secret(facts.key.name))
+    apis = [running.address(facts, each.component) for each in facts.workloads() if each.module]
     wanted = certificate.certificate(
-        key, service=facts.key, secret=key.name, issuer=tls.issuer_ref, labels=facts.labels()
+        key,
+        service=facts.key,
+        others=[each for each in apis if each != facts.key],
+        secret=key.name,
+        issuer=tls.issuer_ref,
+        labels=facts.labels(),
     )
     found = facts.observed.get(certmanager.CERTIFICATE, key)
-    if not _is_true(found, "Ready"):
-        why = _message(found, "Ready") or "not issued yet"
+    if not conditioned.is_true(found, "Ready"):
+        why = conditioned.message(found, "Ready") or "not issued yet"
         return Result(Waiting("CertificatePending", f"Certificate {key.name!r}: {why}"), [wanted])
     return Result(Ready("Issued"), [wanted])
 
@@ -68,139 +75,57 @@ def endpoint_certificate(facts: Facts) -> Result:
 def config(facts: Facts) -> Result:
     """Render the configuration."""
     try:
-        carried = configuration.carried(facts)
+        objects = [each for c in configuration.everything(facts) for each in c.objects()]
     except configuration.PolicyProblem as problem:
         return Result(Blocked("PolicyInvalid", f"policyOverrides: {problem}"))
-    return Result(Ready("Rendered"), [carried.config_map, carried.environment])
-
-
-def database_made(facts: Facts) -> Result:
-    """Have databases made where a server of the cluster is used, then bring them to the release."""
-    objects = list(_database_objects(facts))
-    unready = _first_unready(facts, objects)
-    if unready:
-        return Result(Waiting("WaitingForDatabase", unready), objects)
-    inputs = [facts.service.image(facts.spec), facts.service.databases(facts.spec)]
-    task = Task("db-sync", facts.service.migration, inputs=inputs)
-    ran = run_once(facts, task, running="DBSyncInProgress")
-    if not isinstance(ran.verdict, Ready):
-        return Result(ran.verdict, [*objects, *ran.objects], ran.remove)
-    return Result(Ready("DatabaseSynced"), [*objects, *ran.objects])
+    except NotYet as pending:
+        return Result(Waiting(pending.reason, str(pending)))
+    return Result(Ready("Rendered"), objects)
 
 
 def messaging_made(facts: Facts) -> Result:
-    """Have a virtual host made where a broker of the cluster is used."""
+    """Have virtual hosts made where a broker of the cluster is used."""
     given = facts.spec.messaging
     if given.cluster_ref is None:
         return Result(Ready("Given", "the broker is given, nothing is made on it"))
-    objects = list(
-        messaging.objects(
-            facts.beside(given.cluster_ref.name),
-            facts.key.name,
-            virtual_host=access.virtual_host(facts),
-            login_secret=given.secret_ref.name,
-            labels=facts.labels(),
-        )
-    )
-    unready = _first_unready(facts, objects)
+    objects = list(_messaging_objects(facts))
+    unready = conditioned.first_unready(facts, objects)
     if unready:
         return Result(Waiting("WaitingForMessaging", unready), objects)
     return Result(Ready("MessagingAvailable"), objects)
 
 
-def workloads(facts: Facts) -> Result:
-    """Run the pods."""
-    objects: list[Desired] = []
-    verdicts: list[Verdict] = []
-    for each in facts.service.workloads:
-        key = facts.named(each.component)
-        objects += workload.deployment(
-            key,
-            replicas=each.replicas(facts.spec),
-            selector=facts.selector(each.component),
-            labels=facts.labels(each.component),
-            template=podspec.template(facts, each),
-        )
-        ready, wanted, settled = workload.progress(facts.observed.get(DEPLOYMENT, key))
-        if not settled:
-            text = f"{ready}/{wanted or each.replicas(facts.spec)} pods of {key.name!r} ready"
-            verdicts.append(Waiting("DeploymentProgressing", text))
-    return Result(verdicts[0] if verdicts else Ready("DeploymentAvailable"), objects)
-
-
-def api(facts: Facts) -> Result:
-    """Give the API an address and see that somebody answers there."""
-    wanted = service.service(
-        facts.key,
-        port=facts.service.port,
-        selector=facts.selector("api"),
-        labels=facts.labels("api"),
-    )
-    slices = facts.observed.find(ENDPOINT_SLICE, "service", str(facts.key))
-    addresses = [
-        endpoint
-        for each in slices
-        for endpoint in each.get("endpoints") or ()
-        if (endpoint.get("conditions") or {}).get("ready", True)
-    ]
-    if not addresses:
-        return Result(
-            Waiting("NoEndpoint", f"no pod answers for Service {facts.key.name!r}"), [wanted]
-        )
-    return Result(Ready("Serving"), [wanted])
-
-
-def run_once(facts: Facts, task: Task, *, running: str) -> Result:
-    """Run a command of the service's image once for its inputs; `running` is the reason meanwhile."""
-    template = podspec.job_template(facts, task)
-    wanted = job.job(
-        facts.named(task.name),
-        template=template,
-        inputs=[task.command, task.inputs],
-        labels=facts.labels(task.name),
-    )
-    pods = facts.observed.find(POD, "job", str(wanted.key))
-    outcome = job.outcome(facts.observed.get(JOB, wanted.key), pods)
-    if outcome.done:
-        return Result(Ready("Done"), [wanted])
-    if outcome.failed_at is None:
-        text = f"Job {wanted.key.name!r} runs" + (
-            f"; last try: {outcome.message}" * bool(outcome.message)
-        )
-        return Result(Waiting(running, text), [wanted])
-    since = facts.now - outcome.failed_at
-    text = f"Job {wanted.key.name!r} failed: {outcome.message}"
-    if since < RETRY_FAILED_JOB:
-        return Result(Waiting("JobFailed", text, after=RETRY_FAILED_JOB - since), [wanted])
-    return Result(Waiting("JobFailed", f"{text}; trying again"), [], [(JOB, wanted.key)])
-
-
-def chain(own: tuple[Step, ...]) -> tuple[Step, ...]:
+def chain(facts: Facts) -> tuple[Step, ...]:
     """All steps of a service, its own ones in their place."""
-    return (
+    prepared = (
         Step("DependenciesReady", dependencies),
         Step("SecretsReady", secrets),
         Step("CertificateReady", endpoint_certificate, when=is_encrypted),
-        Step("ConfigReady", config),
-        Step("DatabaseReady", database_made),
-        Step("MessagingReady", messaging_made, when=_uses_broker),
-        *own,
-        Step("DeploymentReady", workloads),
-        Step("APIReady", api),
+        Step("ConfigReady", config, needs=("DependenciesReady", "SecretsReady")),
+        Step("DatabaseReady", databases.made, needs=("ConfigReady",)),
+        Step("MessagingReady", messaging_made, when=_uses_broker, needs=("ConfigReady",)),
+        *facts.service.steps,
     )
+    before = tuple(step.condition for step in prepared)
+    return (
+        *prepared,
+        *_workload_steps(facts, before),
+        Step("APIReady", running.apis, needs=before),
+    )
+
+
+def _workload_steps(facts: Facts, before: tuple[str, ...]) -> Iterable[Step]:
+    groups: dict[str, list[Workload]] = {}
+    for each in facts.workloads():
+        groups.setdefault(each.condition, []).append(each)
+    for condition, group in groups.items():
+        needs = {need for each in group for need in each.needs}
+        run = partial(running.workloads, wanted=tuple(group))
+        yield Step(condition, run, needs=(*before, *sorted(needs)))
 
 
 def _uses_broker(facts: Facts) -> bool:
     return getattr(facts.spec, "messaging", None) is not None
-
-
-def _first_unready(facts: Facts, objects: Iterable[Desired]) -> str:
-    for each in objects:
-        found = facts.observed.get(each.kind, each.key)
-        if not _is_true(found, "Ready"):
-            why = _message(found, "Ready") or "not reconciled yet"
-            return f"{each.kind.kind} {each.key.name!r}: {why}"
-    return ""
 
 
 def _unmet(facts: Facts, wanted: Dependency) -> str:
@@ -211,9 +136,9 @@ def _unmet(facts: Facts, wanted: Dependency) -> str:
     if found is None:
         return f"{wanted.kind} {wanted.name!r} does not exist"
     generation = found["metadata"]["generation"]
-    if conditions.is_true(_conditions(found), wanted.condition, generation=generation):
+    if conditions.is_true(conditioned.told(found), wanted.condition, generation=generation):
         return ""
-    why = _message(found, wanted.condition)
+    why = conditioned.message(found, wanted.condition)
     return f"{wanted.kind} {wanted.name!r} is not {wanted.condition}" + (f": {why}" if why else "")
 
 
@@ -225,46 +150,26 @@ def _lacks(facts: Facts, need: SecretNeed) -> list[str]:
     found = access.secret_content(facts, need.name)
     if found is None:
         return [f"Secret {need.name!r} ({need.purpose}) does not exist"]
+    there = secret.texts(found)
     return [
-        f"Secret {need.name!r} ({need.purpose}) has no key {key!r}"
-        for key in need.keys
-        if secret.text(found, key) is None
+        f"Secret {need.name!r} ({need.purpose}) has no key {' or '.join(map(repr, keys))}"
+        for keys in (key if isinstance(key, tuple) else (key,) for key in need.keys)
+        if not any(key in there for key in keys)
     ]
 
 
-def _database_objects(facts: Facts) -> Iterable[Desired]:
-    given = facts.spec.database
-    if given.cluster_ref is None:
-        return
-    for need in facts.service.databases(facts.spec):
-        wanted = database.Wanted(
-            need.name,
-            username=access.value(facts, given.secret_ref.name, "username"),
-            password_secret=given.secret_ref.name,
-            keep=facts.service.base(facts.spec).deletion_policy == "Retain",
-        )
-        name = facts.key.name if need.name == given.database else need.name.replace("_", "-")
-        cluster = Key(facts.key.namespace, given.cluster_ref.name)
-        yield from database.objects(cluster, name, wanted, facts.labels())
+def _random(facts: Facts, need: SecretNeed) -> Desired:
+    keys = [key for key in need.keys if isinstance(key, str)]
+    made = {k: base64.urlsafe_b64encode(facts.random(PASSWORD_BYTES)).decode() for k in keys}
+    wanted = secret.secret(facts.beside(need.name), made, labels=facts.labels())
+    return wanted._replace(once=True)
 
 
-def _conditions(obj: Object) -> list[Condition]:
-    found = (obj.get("status") or {}).get("conditions") or ()
-    return [
-        Condition(
-            type=each["type"],
-            status=each["status"],
-            message=each.get("message", ""),
-            observed_generation=each.get("observedGeneration"),
-        )
-        for each in found
-    ]
-
-
-def _is_true(obj: Object | None, type_: str) -> bool:
-    return obj is not None and conditions.is_true(_conditions(obj), type_)
-
-
-def _message(obj: Object | None, type_: str) -> str:
-    found = conditions.find(_conditions(obj), type_) if obj is not None else None
-    return found.message if found else ""
+def _messaging_objects(facts: Facts) -> Iterable[Desired]:
+    given, name, labels = facts.spec.messaging, facts.key.name, facts.labels()
+    cluster = facts.beside(given.cluster_ref.name)
+    yield messaging.user(cluster, name, given.secret_ref.name, labels)
+    first = access.virtual_host(facts)
+    for each in facts.service.virtual_hosts(facts.spec, first):
+        child = name if each == first else each.strip("/").lower()
+        yield from messaging.objects(cluster, child, virtual_host=each, user=name, labels=labels)

@@ -1,7 +1,7 @@
 """How an API runs under uWSGI. Pure."""
 
 from cobaltcore.engine.definition import Facts, Workload
-from cobaltcore.engine.desired import inifile
+from cobaltcore.engine.desired import inifile, names
 
 TLS_DIR = "/etc/tls"
 
@@ -17,9 +17,25 @@ def scheme(facts: Facts) -> str:
     return "https" if is_encrypted(facts) else "http"
 
 
+def port(facts: Facts, workload: Workload) -> int:
+    """The port that a workload's API answers at; 0 if it has none."""
+    return (workload.port or facts.service.port) if workload.module else 0
+
+
+def file_name(workload: Workload) -> str:
+    """The file that uWSGI reads."""
+    return f"uwsgi-{workload.component}.ini"
+
+
+def command(facts: Facts, workload: Workload) -> tuple[str, ...]:
+    """What a container of the API runs."""
+    path = f"{facts.service.config_dir}/{file_name(workload)}"
+    return (f"{names.VENV}/bin/uwsgi", "--ini", path)
+
+
 def ini(facts: Facts, workload: Workload) -> str:
-    """The file that uWSGI reads. A changed certificate reloads it; requests are not cut."""
-    listen = f"0.0.0.0:{facts.service.port}"
+    """The content of the file. A changed certificate reloads it; requests are not cut."""
+    listen = f"0.0.0.0:{port(facts, workload)}"
     options = {
         "module": f"{workload.module}:application",
         "master": "true",

@@ -30,55 +30,57 @@ def dsn(account: Account, database: str, *, ca_file: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A database and the user that owns it."""
+    """The user that owns databases, and what becomes of them."""
 
-    database: str
     username: str
     password_secret: str
     keep: bool
     """Whether deleting the objects leaves data and user in the server."""
 
+    @property
+    def policy(self) -> mariadb.CleanupPolicy:
+        """The same in the server's operator's words."""
+        return "Skip" if self.keep else "Delete"
+
+
+def user(cluster: Key, name: str, wanted: Wanted, labels: Mapping[str, str]) -> Desired:
+    """The user that a service logs in as, for all its databases."""
+    spec = mariadb.UserSpec(
+        maria_db_ref=mariadb.MariaDBRef(name=cluster.name),
+        name=wanted.username,
+        host="%",
+        password_secret_key_ref=mariadb.SecretKeyRef(name=wanted.password_secret, key="password"),
+        cleanup_policy=wanted.policy,
+    )
+    return _made(mariadb.USER, Key(cluster.namespace, name), spec, labels)
+
 
 def objects(
-    cluster: Key, name: str, wanted: Wanted, labels: Mapping[str, str]
+    cluster: Key, name: str, database: str, wanted: Wanted, labels: Mapping[str, str]
 ) -> Iterator[Desired]:
-    """Database, user and grant, all called `name`."""
+    """A database and the grant on it, both called `name`."""
     reference = mariadb.MariaDBRef(name=cluster.name)
-    policy: mariadb.CleanupPolicy = "Skip" if wanted.keep else "Delete"
+    key = Key(cluster.namespace, name)
+    made = mariadb.DatabaseSpec(
+        maria_db_ref=reference, name=database, cleanup_policy=wanted.policy
+    )
+    yield _made(mariadb.DATABASE, key, made, labels)
+    grant = mariadb.GrantSpec(
+        maria_db_ref=reference,
+        privileges=["ALL PRIVILEGES"],
+        database=database,
+        table="*",
+        username=wanted.username,
+        host="%",
+        cleanup_policy=wanted.policy,
+    )
+    yield _made(mariadb.GRANT, key, grant, labels)
 
-    def made(kind: Kind, spec: Struct) -> Desired:
-        meta = {"name": name, "namespace": cluster.namespace, "labels": dict(labels)}
-        body: dict[str, Any] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}
-        return Desired(kind, body)
 
-    yield made(
-        mariadb.DATABASE,
-        mariadb.DatabaseSpec(maria_db_ref=reference, name=wanted.database, cleanup_policy=policy),
-    )
-    yield made(
-        mariadb.USER,
-        mariadb.UserSpec(
-            maria_db_ref=reference,
-            name=wanted.username,
-            host="%",
-            password_secret_key_ref=mariadb.SecretKeyRef(
-                name=wanted.password_secret, key="password"
-            ),
-            cleanup_policy=policy,
-        ),
-    )
-    yield made(
-        mariadb.GRANT,
-        mariadb.GrantSpec(
-            maria_db_ref=reference,
-            privileges=["ALL PRIVILEGES"],
-            database=wanted.database,
-            table="*",
-            username=wanted.username,
-            host="%",
-            cleanup_policy=policy,
-        ),
-    )
+def _made(kind: Kind, key: Key, spec: Struct, labels: Mapping[str, str]) -> Desired:
+    meta = {"name": key.name, "namespace": key.namespace, "labels": dict(labels)}
+    body: dict[str, Any] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}
+    return Desired(kind, body)
 
 
 def host(cluster: Object) -> str:

@@ -37,7 +37,7 @@ def outcome(found: Object | None, pods: Iterable[Object]) -> Outcome:
         if condition["status"] != "True":
             continue
         if condition["type"] == "Complete":
-            return Outcome(done=True)
+            return Outcome(done=True, message=_last_words(pods, failed=False))
         if condition["type"] == "Failed":
             when = parse_timestamp(condition["lastTransitionTime"])
             words = _last_words(pods) or condition.get("message", "")
@@ -45,13 +45,14 @@ def outcome(found: Object | None, pods: Iterable[Object]) -> Outcome:
     return Outcome(message=_last_words(pods))
 
 
-def _last_words(pods: Iterable[Object]) -> str:
-    """The end of what the newest failed container said."""
+def _last_words(pods: Iterable[Object], *, failed: bool = True) -> str:
+    """The end of what the newest container said that failed, or succeeded."""
     newest = sorted(pods, key=lambda pod: pod["metadata"]["creationTimestamp"], reverse=True)
     for pod in newest:
         for status in (pod.get("status") or {}).get("containerStatuses") or ():
-            ended = (status.get("state") or {}).get("terminated") or {}
-            if ended.get("exitCode"):
+            ended = (status.get("state") or {}).get("terminated")
+            if ended is not None and bool(ended.get("exitCode")) == failed:
                 lines = (ended.get("message") or "").strip().splitlines()
-                return lines[-1][-300:] if lines else f"exit code {ended['exitCode']}"
+                unsaid = f"exit code {ended['exitCode']}" if failed else ""
+                return lines[-1][-300:] if lines else unsaid
     return ""

@@ -19,37 +19,36 @@ def transport_url(hosts: Sequence[str], username: str, password: str, virtual_ho
     return f"rabbit://{brokers}/{quote(virtual_host.removeprefix('/'), safe='')}"
 
 
+def user(cluster: Key, name: str, login_secret: str, labels: Mapping[str, str]) -> Desired:
+    """The user that a service logs in as."""
+    spec = rabbitmq.UserSpec(
+        rabbitmq_cluster_reference=rabbitmq.ClusterReference(name=cluster.name),
+        import_credentials_secret=rabbitmq.LocalRef(name=login_secret),
+    )
+    return _made(rabbitmq.USER, Key(cluster.namespace, name), spec, labels)
+
+
 def objects(
-    cluster: Key, name: str, *, virtual_host: str, login_secret: str, labels: Mapping[str, str]
+    cluster: Key, name: str, *, virtual_host: str, user: str, labels: Mapping[str, str]
 ) -> Iterator[Desired]:
-    """Virtual host, user and permission, all called `name`."""
+    """A virtual host and the permission of `user` on it, both called `name`."""
     reference = rabbitmq.ClusterReference(name=cluster.name)
+    key = Key(cluster.namespace, name)
+    made = rabbitmq.VhostSpec(name=virtual_host, rabbitmq_cluster_reference=reference)
+    yield _made(rabbitmq.VHOST, key, made, labels)
+    permission = rabbitmq.PermissionSpec(
+        rabbitmq_cluster_reference=reference,
+        vhost=virtual_host,
+        user_reference=rabbitmq.LocalRef(name=user),
+        permissions=rabbitmq.Permissions(configure=".*", write=".*", read=".*"),
+    )
+    yield _made(rabbitmq.PERMISSION, key, permission, labels)
 
-    def made(kind: Kind, spec: Struct) -> Desired:
-        meta = {"name": name, "namespace": cluster.namespace, "labels": dict(labels)}
-        body: dict[str, Any] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}
-        return Desired(kind, body)
 
-    yield made(
-        rabbitmq.VHOST,
-        rabbitmq.VhostSpec(name=virtual_host, rabbitmq_cluster_reference=reference),
-    )
-    yield made(
-        rabbitmq.USER,
-        rabbitmq.UserSpec(
-            rabbitmq_cluster_reference=reference,
-            import_credentials_secret=rabbitmq.LocalRef(name=login_secret),
-        ),
-    )
-    yield made(
-        rabbitmq.PERMISSION,
-        rabbitmq.PermissionSpec(
-            rabbitmq_cluster_reference=reference,
-            vhost=virtual_host,
-            user_reference=rabbitmq.LocalRef(name=name),
-            permissions=rabbitmq.Permissions(configure=".*", write=".*", read=".*"),
-        ),
-    )
+def _made(kind: Kind, key: Key, spec: Struct, labels: Mapping[str, str]) -> Desired:
+    meta = {"name": key.name, "namespace": key.namespace, "labels": dict(labels)}
+    body: dict[str, Any] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}
+    return Desired(kind, body)
 
 
 def hosts(cluster: Key) -> list[str]:

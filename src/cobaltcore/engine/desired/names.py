@@ -6,6 +6,11 @@ SECRET_DIGEST = "c5c3.io/secret-digest"  # noqa: S105 the name of an annotation
 ROTATED_AT = "c5c3.io/rotated-at"
 USER_ID = 42424
 VENV = "/var/lib/openstack"
+ENVIRONMENT = "environment"
+"""How the Secret ends that holds options which must not be in a ConfigMap."""
+HYPERVISORS = {"node-role.kubernetes.io/hypervisor": ""}
+"""Labels of nodes that servers run on."""
+METADATA_SECRET_KEY = "metadata_proxy_shared_secret"  # noqa: S105 the name of a key
 
 
 def labels(service: str, instance: str, component: str = "") -> dict[str, str]:
@@ -23,11 +28,16 @@ def selector(service: str, instance: str, component: str = "") -> dict[str, str]
     return found | ({"app.kubernetes.io/component": component} if component else {})
 
 
-def environment_secret(instance: str) -> str:
-    """The Secret with the options that must not be in a ConfigMap."""
-    return f"{instance}-environment"
-
-
 def certificate_secret(instance: str) -> str:
     """The Secret with the certificate of the service's endpoint."""
     return f"{instance}-tls"
+
+
+def metadata_secret(nova: str) -> str:
+    """The Secret that a Nova shares with Neutron's metadata agents."""
+    return f"{nova}-metadata"
+
+
+def metadata_api(nova: str) -> str:
+    """The Service of a Nova's metadata API."""
+    return f"{nova}-metadata"

@@ -1,4 +1,4 @@
-"""Parts of a pod: containers, mounts, settings of the user, restricted rights. Pure."""
+"""Parts of a pod: containers, settings of the user, restricted rights. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,36 +9,33 @@ import msgspec
 from cobaltcore.api.blocks import Image, ServiceSpec
 from cobaltcore.api.pods import PodSettings
 from cobaltcore.engine.desired import names
+from cobaltcore.engine.desired.mounts import Mount as Mount
 from cobaltcore.runtime.meta import Object
 
-SCRATCH = ("/tmp", "/var/lib/openstack-state")  # noqa: S108 an empty volume of the pod
+STATE_DIR = "/var/lib/openstack-state"
+SCRATCH = ("/tmp", STATE_DIR)  # noqa: S108 an empty volume of the pod
 
 
 @dataclass(frozen=True, slots=True)
-class Mount:
-    """A Secret or ConfigMap as files."""
+class Rights:
+    """What a container may do beyond running as an unprivileged user."""
 
-    name: str
-    path: str
-    secret: str = ""
-    config_map: str = ""
-    mode: int = 0o440
+    escalate: bool = False
+    """Its programs may become root inside the container."""
+    privileged: bool = False
+    """It is root and may do to the node what it likes."""
 
-    def volume(self) -> Object:
-        """The pod's side of it."""
-        if self.secret:
-            return {
-                "name": self.name,
-                "secret": {"secretName": self.secret, "defaultMode": self.mode},
-            }
+    def context(self) -> Object:
+        """The container's security context."""
+        if self.privileged:
+            return {"privileged": True, "readOnlyRootFilesystem": True}
+        if self.escalate:
+            return {"allowPrivilegeEscalation": True, "readOnlyRootFilesystem": True}
         return {
-            "name": self.name,
-            "configMap": {"name": self.config_map, "defaultMode": self.mode},
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
         }
-
-    def mount(self) -> Object:
-        """The container's side of it."""
-        return {"name": self.name, "mountPath": self.path, "readOnly": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +49,14 @@ class Container:
     environment: Mapping[str, str] = field(default_factory=dict)
     environment_secret: str = ""
     secret_environment: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Variables from Secrets: variable to name and key."""
+    field_environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables from the pod itself: variable to field."""
     port: int = 0
     probes: Mapping[str, Any] = field(default_factory=dict)
     resources: Mapping[str, Any] = field(default_factory=dict)
     pre_stop_sleep: int = 0
+    rights: Rights = Rights()
 
     def body(self) -> Object:
         """The container as Kubernetes wants it."""
@@ -64,16 +65,9 @@ class Container:
             "name": self.name,
             "image": reference(self.image),
             "command": list(self.command),
-            "env": [
-                *({"name": k, "value": v} for k, v in sorted(self.environment.items())),
-                *(_from_secret(k, *v) for k, v in sorted(self.secret_environment.items())),
-            ],
+            "env": self._variables(),
             "volumeMounts": [*(mount.mount() for mount in self.mounts), *scratch],
-            "securityContext": {
-                "allowPrivilegeEscalation": False,
-                "capabilities": {"drop": ["ALL"]},
-                "readOnlyRootFilesystem": True,
-            },
+            "securityContext": self.rights.context(),
             "terminationMessagePolicy": "FallbackToLogsOnError",
             **self.probes,
         }
@@ -87,6 +81,18 @@ class Container:
             found["lifecycle"] = {"preStop": {"sleep": {"seconds": self.pre_stop_sleep}}}
         return found
 
+    def _variables(self) -> list[Object]:
+        sources: dict[str, Object] = {
+            variable: {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}
+            for variable, path in self.field_environment.items()
+        }
+        for variable, (name, key) in self.secret_environment.items():
+            sources[variable] = {"secretKeyRef": {"name": name, "key": key}}
+        return [
+            *({"name": k, "value": v} for k, v in sorted(self.environment.items())),
+            *({"name": k, "valueFrom": v} for k, v in sorted(sources.items())),
+        ]
+
 
 def template(
     containers: Sequence[Container],
@@ -94,28 +100,33 @@ def template(
     labels: Mapping[str, str],
     annotations: Mapping[str, str],
     settings: Mapping[str, Any],
+    prepare: Sequence[Container] = (),
 ) -> Object:
-    """A pod template: an unprivileged user, no token, scratch space, and nothing else writable."""
-    mounts = {mount.name: mount for each in containers for mount in each.mounts}
+    """A pod template: no token, scratch space, nothing else writable; unprivileged by default."""
+    mounts = {mount.name: mount for each in (*prepare, *containers) for mount in each.mounts}
     volumes = [mount.volume() for mount in mounts.values()]
     volumes += [{"name": _scratch(path), "emptyDir": {}} for path in SCRATCH]
-    return {
-        "metadata": {"labels": dict(labels), "annotations": dict(annotations)},
-        "spec": {
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
-            "securityContext": {
-                "runAsNonRoot": True,
-                "runAsUser": names.USER_ID,
-                "runAsGroup": names.USER_ID,
-                "fsGroup": names.USER_ID,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "containers": [each.body() for each in containers],
-            "volumes": volumes,
-            **settings,
-        },
+    is_root = any(each.rights.privileged for each in (*prepare, *containers))
+    spec: Object = {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": {"runAsUser": 0, "runAsGroup": 0} if is_root else _UNPRIVILEGED,
+        "containers": [each.body() for each in containers],
+        "volumes": volumes,
+        **settings,
     }
+    if prepare:
+        spec["initContainers"] = [each.body() for each in prepare]
+    return {"metadata": {"labels": dict(labels), "annotations": dict(annotations)}, "spec": spec}
+
+
+_UNPRIVILEGED = {
+    "runAsNonRoot": True,
+    "runAsUser": names.USER_ID,
+    "runAsGroup": names.USER_ID,
+    "fsGroup": names.USER_ID,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
 
 
 def placement(spec: ServiceSpec, workload: PodSettings | None = None) -> dict[str, Any]:
@@ -147,10 +158,6 @@ def reference(image: Image) -> str:
     return (
         f"{image.repository}@{image.digest}" if image.digest else f"{image.repository}:{image.tag}"
     )
-
-
-def _from_secret(variable: str, name: str, key: str) -> Object:
-    return {"name": variable, "valueFrom": {"secretKeyRef": {"name": name, "key": key}}}
 
 
 def _first(values: Iterable[Any]) -> Any:

@@ -1,10 +1,18 @@
-"""Deployments and their disruption budgets. Pure."""
+"""Deployments with their disruption budgets, and DaemonSets. Pure."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from cobaltcore.api.foreign.kubernetes import DEPLOYMENT, POD_DISRUPTION_BUDGET
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, POD_DISRUPTION_BUDGET
 from cobaltcore.runtime.meta import Desired, Key, Object
+
+
+class Progress(NamedTuple):
+    """Ready pods, wanted pods, and whether all of them are of the newest template."""
+
+    ready: int = 0
+    wanted: int = 0
+    settled: bool = False
 
 
 def deployment(
@@ -39,18 +47,47 @@ def deployment(
     yield Desired(POD_DISRUPTION_BUDGET, {"metadata": meta, "spec": budget})
 
 
-def progress(obj: Object | None) -> tuple[int, int, bool]:
-    """Ready pods, wanted pods, and whether all of them are of the newest template."""
+def daemon_set(
+    key: Key, *, selector: Mapping[str, str], labels: Mapping[str, str], template: Object
+) -> Desired:
+    """One pod on every node that the template fits; replaced node after node."""
+    meta = {"name": key.name, "namespace": key.namespace, "labels": dict(labels)}
+    spec: dict[str, Any] = {
+        "revisionHistoryLimit": 3,
+        "selector": {"matchLabels": dict(selector)},
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}},
+        "template": template,
+    }
+    return Desired(DAEMON_SET, {"metadata": meta, "spec": spec})
+
+
+def progress(obj: Object | None) -> Progress:
+    """How far a Deployment is."""
     if obj is None:
-        return 0, 0, False
+        return Progress()
     wanted = obj["spec"].get("replicas", 1)
     status = obj.get("status") or {}
-    current = status.get("observedGeneration") == obj["metadata"]["generation"]
     ready = status.get("readyReplicas", 0)
     settled = (
-        current
+        _is_current(obj)
         and status.get("updatedReplicas", 0) == wanted
         and status.get("replicas", 0) == wanted
         and ready >= wanted
     )
-    return ready, wanted, settled
+    return Progress(ready, wanted, settled)
+
+
+def progress_on_nodes(obj: Object | None) -> Progress:
+    """How far a DaemonSet is; with no node for it there is nothing to wait for."""
+    if obj is None:
+        return Progress()
+    status = obj.get("status") or {}
+    wanted = status.get("desiredNumberScheduled", 0)
+    ready = status.get("numberReady", 0)
+    updated = status.get("updatedNumberScheduled", 0)
+    return Progress(ready, wanted, _is_current(obj) and updated == wanted and ready >= wanted)
+
+
+def _is_current(obj: Object) -> bool:
+    generation = (obj.get("status") or {}).get("observedGeneration")
+    return bool(generation == obj["metadata"]["generation"])

@@ -1,6 +1,6 @@
 """keystone.conf. Pure."""
 
-from cobaltcore.engine import oslo, uwsgi
+from cobaltcore.engine import oslo
 from cobaltcore.engine.definition import Config, Facts
 from cobaltcore.engine.desired import inifile
 from cobaltcore.services.keystone.steps import keys
@@ -27,9 +27,6 @@ def render(facts: Facts) -> Config:
         spec.extra_config,
     )
     return Config(
-        files={
-            "keystone.conf": inifile.render(options),
-            "uwsgi-api.ini": uwsgi.ini(facts, facts.service.workloads[0]),
-        },
+        files={"keystone.conf": inifile.render(options)},
         environment=oslo.database_environment(facts),
     )

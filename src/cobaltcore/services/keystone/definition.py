@@ -26,7 +26,7 @@ SERVICE = Service(
         Step("CredentialKeysReady", keys.credential),
         Step("BootstrapReady", bootstrap.bootstrapped),
     ),
-    workloads=(
+    workloads=lambda facts: (
         Workload("api", lambda spec: spec.replicas, module="keystone.wsgi.api", health="/v3"),
     ),
 )

@@ -1,6 +1,6 @@
 """placement.conf. Pure."""
 
-from cobaltcore.engine import oslo, uwsgi
+from cobaltcore.engine import oslo
 from cobaltcore.engine.definition import Config, Facts
 from cobaltcore.engine.desired import inifile
 
@@ -15,10 +15,7 @@ def render(facts: Facts) -> Config:
         facts.spec.extra_config,
     )
     return Config(
-        files={
-            "placement.conf": inifile.render(options),
-            "uwsgi-api.ini": uwsgi.ini(facts, facts.service.workloads[0]),
-        },
+        files={"placement.conf": inifile.render(options)},
         environment={
             **oslo.database_environment(facts),
             **oslo.login_environment(facts, "keystone_authtoken"),

@@ -12,5 +12,7 @@ SERVICE = Service(
     databases=lambda spec: (DatabaseNeed(spec.database.database, section="placement_database"),),
     config=config.render,
     migration=("placement-manage", "db", "sync"),
-    workloads=(Workload("api", lambda spec: spec.replicas, module="placement.wsgi.api"),),
+    workloads=lambda facts: (
+        Workload("api", lambda spec: spec.replicas, module="placement.wsgi.api"),
+    ),
 )

@@ -1,6 +1,6 @@
 """Bootstrap: the first domain, project, user, roles and the identity endpoint. Pure."""
 
-from cobaltcore.engine import access, steps, uwsgi
+from cobaltcore.engine import access, tasks, uwsgi
 from cobaltcore.engine.definition import Facts, Result, Task
 from cobaltcore.engine.desired import service
 from cobaltcore.engine.verdict import Ready
@@ -17,7 +17,7 @@ def bootstrapped(facts: Facts) -> Result:
         inputs=digest(access.value(facts, name, key)),
         secret_environment={"OS_BOOTSTRAP_PASSWORD": (name, key)},
     )
-    ran = steps.run_once(facts, task, running="BootstrapInProgress")
+    ran = tasks.run_once(facts, task, running="BootstrapInProgress")
     if isinstance(ran.verdict, Ready):
         return Result(Ready("Bootstrapped"), ran.objects)
     return ran

@@ -12,7 +12,7 @@ from cobaltcore.api.keystone import KeyRotation
 from cobaltcore.engine import access, schedule
 from cobaltcore.engine.definition import Facts, Result
 from cobaltcore.engine.desired import names, secret
-from cobaltcore.engine.desired.pods import Mount
+from cobaltcore.engine.desired.mounts import Mount
 from cobaltcore.engine.verdict import Ready
 from cobaltcore.runtime.clock import parse_timestamp, timestamp
 from cobaltcore.runtime.meta import Kind

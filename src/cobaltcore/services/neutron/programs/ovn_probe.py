@@ -1,0 +1,72 @@
+"""See that the databases of OVN answer. Runs in the image of Neutron.
+
+ovn_probe.py DATABASE=CONNECTION[,CONNECTION...]...
+
+The files of `ssl:` connections are in the directory OVN_TLS. The last line of a failure says what
+is wrong.
+"""
+
+import json
+import os
+import socket
+import ssl
+import sys
+from pathlib import Path
+
+TIMEOUT_SECONDS = 10
+QUESTION = json.dumps({"method": "list_dbs", "params": [], "id": 0}).encode()
+
+
+def secured(raw: socket.socket) -> socket.socket:
+    """The connection with TLS; OVN compares authorities, not names."""
+    folder = Path(os.environ["OVN_TLS"])
+    context = ssl.create_default_context(cafile=str(folder / "ca.crt"))
+    context.check_hostname = False
+    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    return context.wrap_socket(raw)
+
+
+def databases(connection: str) -> list[str]:
+    """The databases that a server has."""
+    protocol, _, rest = connection.partition(":")
+    host, _, port = rest.rpartition(":")
+    address = (host.strip("[]"), int(port))
+    with socket.create_connection(address, timeout=TIMEOUT_SECONDS) as raw:
+        asked = secured(raw) if protocol == "ssl" else raw
+        asked.sendall(QUESTION)
+        answer = b""
+        while chunk := asked.recv(65536):
+            answer += chunk
+            try:
+                return list(json.loads(answer)["result"])
+            except json.JSONDecodeError:
+                continue
+    raise OSError("the server hung up")
+
+
+def problem(database: str, connections: str) -> str:
+    """Why no server has the database; empty if one has."""
+    reasons = []
+    for connection in connections.split(","):
+        try:
+            found = databases(connection)
+        except OSError as error:
+            reasons.append(f"{connection}: {error}")
+            continue
+        if database in found:
+            return ""
+        reasons.append(f"{connection} has no database {database}")
+    return "; ".join(reasons)
+
+
+def main(arguments: list[str]) -> str | None:
+    """Ask for every database; the problem with the first that is not served."""
+    for argument in arguments:
+        why = problem(*argument.split("=", 1))
+        if why:
+            return f"Unreachable: {why}"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

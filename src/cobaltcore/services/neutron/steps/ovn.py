@@ -1,0 +1,133 @@
+"""The OVN that realises networks: where it is, how it is trusted, whether it answers. Pure."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from cobaltcore.api import ovn
+from cobaltcore.api.foreign.kubernetes import SECRET
+from cobaltcore.engine import program, tasks
+from cobaltcore.engine.definition import Facts, NotYet, Result, Task
+from cobaltcore.engine.desired import names, secret
+from cobaltcore.engine.desired.inifile import Sections
+from cobaltcore.engine.verdict import Ready, Waiting
+from cobaltcore.runtime.diff import digest
+from cobaltcore.runtime.meta import Key, Kind
+
+TLS_DIR = "/etc/ovn-tls"
+TLS_KEYS = ("tls.crt", "tls.key", "ca.crt")
+PROBE = "ovn_probe.py"
+DEFAULT_CLUSTER = Key("ovn-system", "ovn")
+
+
+class Connections(NamedTuple):
+    """Connection strings of the two databases."""
+
+    northbound: str
+    southbound: str
+
+    @property
+    def are_encrypted(self) -> bool:
+        """Whether any of them needs certificates."""
+        return "ssl:" in self.northbound + self.southbound
+
+
+def is_used(facts: Facts) -> bool:
+    """Whether OVN realises the networks."""
+    return bool(facts.spec.ovn.enabled)
+
+
+def references(key: Key, spec: Any) -> Iterator[tuple[Kind, Key]]:
+    """The OVNCluster and the Secret with its certificate, if the spec leaves them to it."""
+    if spec.ovn.nb_connection is None or spec.ovn.tls_secret_ref is None:
+        cluster = cluster_key(key, spec)
+        yield ovn.CLUSTER, cluster
+        # Without a look at the cluster this is the Secret that it makes by itself.
+        yield SECRET, Key(cluster.namespace, names.certificate_secret(cluster.name))
+
+
+def cluster_key(key: Key, spec: Any) -> Key:
+    """The OVNCluster whose endpoints are used."""
+    given = spec.ovn.cluster_ref
+    if given is None:
+        return DEFAULT_CLUSTER
+    return Key(given.namespace or key.namespace, given.name)
+
+
+def connections(facts: Facts) -> Connections:
+    """Given, or told by the OVNCluster."""
+    given = facts.spec.ovn
+    if given.nb_connection is not None:
+        return Connections(given.nb_connection, given.sb_connection)
+    key = cluster_key(facts.key, facts.spec)
+    found = facts.observed.get(ovn.CLUSTER, key)
+    if found is None:
+        raise NotYet("WaitingForOVN", f"OVNCluster {key} does not exist")
+    told = (found.get("status") or {}).get("endpoints") or {}
+    if not told.get("northbound") or not told.get("southbound"):
+        raise NotYet("WaitingForOVN", f"OVNCluster {key} has not told its endpoints yet")
+    return Connections(told["northbound"], told["southbound"])
+
+
+def secret_files(facts: Facts) -> dict[str, dict[str, str]]:
+    """Certificate, key and authority, copied to where Neutron's pods can mount them."""
+    if not is_used(facts) or not connections(facts).are_encrypted:
+        return {}
+    key = _tls_secret(facts)
+    content = secret.texts(facts.observed.content(SECRET, key))
+    missing = [name for name in TLS_KEYS if name not in content]
+    if missing:
+        raise NotYet("WaitingForOVN", f"Secret {key} (OVN's certificate) has no {missing[0]!r}")
+    return {TLS_DIR: {name: content[name] for name in TLS_KEYS}}
+
+
+def options(facts: Facts) -> Sections:
+    """The section that the ML2 driver and the agents read."""
+    found = connections(facts)
+    section = {
+        "ovn_nb_connection": found.northbound,
+        "ovn_sb_connection": found.southbound,
+        "ovn_metadata_enabled": "true",
+        "ovn_l3_scheduler": "leastloaded",
+        # Otherwise servers are told the resolver of Neutron's own pod.
+        "dns_servers": "0.0.0.0,::",
+    }
+    if found.are_encrypted:
+        for side in ("nb", "sb"):
+            section[f"ovn_{side}_private_key"] = f"{TLS_DIR}/tls.key"
+            section[f"ovn_{side}_certificate"] = f"{TLS_DIR}/tls.crt"
+            section[f"ovn_{side}_ca_cert"] = f"{TLS_DIR}/ca.crt"
+    return {"ovn": section}
+
+
+def program_file() -> dict[str, str]:
+    """The probe, for the ConfigMap."""
+    return {PROBE: program.text("cobaltcore.services.neutron.programs", PROBE)}
+
+
+def connected(facts: Facts) -> Result:
+    """Ask both databases from where Neutron asks them."""
+    found = connections(facts)
+    command = (
+        "env",
+        f"OVN_TLS={TLS_DIR}",
+        "python",
+        f"{facts.service.config_dir}/{PROBE}",
+        f"OVN_Northbound={found.northbound}",
+        f"OVN_Southbound={found.southbound}",
+    )
+    task = Task("ovn-check", command, inputs=digest(secret_files(facts)))
+    ran = tasks.run_once(facts, task, running="Connecting")
+    if isinstance(ran.verdict, Ready):
+        return Result(Ready("Connected"), ran.objects)
+    if isinstance(ran.verdict, Waiting) and "Unreachable: " in ran.verdict.message:
+        verdict = Waiting("Unreachable", ran.verdict.message, after=ran.verdict.after)
+        return Result(verdict, ran.objects, ran.remove)
+    return ran
+
+
+def _tls_secret(facts: Facts) -> Key:
+    given = facts.spec.ovn.tls_secret_ref
+    if given is not None:
+        return facts.beside(given.name)
+    cluster = cluster_key(facts.key, facts.spec)
+    return Key(cluster.namespace, names.certificate_secret(cluster.name))
