@@ -18,11 +18,11 @@ NOBODY = 65534
 
 
 @contextmanager
-def unchanged_machine() -> Iterator[None]:
+def unchanged_machine(lab: Lab) -> Iterator[None]:
     """Whatever fails inside must leave nothing behind."""
-    before = traces.take()
+    before = traces.take(lab.name)
     yield
-    assert traces.take().beyond(before) == set()
+    assert traces.take(lab.name).beyond(before) == set()
 
 
 def test_no_root(other_lab: Lab) -> None:
@@ -32,7 +32,7 @@ def test_no_root(other_lab: Lab) -> None:
         f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY});"
         "sys.exit(main.main(['up', '--name', sys.argv[1]]))"
     )
-    with unchanged_machine():
+    with unchanged_machine(other_lab):
         done = subprocess.run(
             [sys.executable, "-c", script, other_lab.name],
             env={**other_lab.environment, "HOME": "/nonexistent"},
@@ -53,7 +53,7 @@ def test_no_disk(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(small)], check=True)
     try:
         lab = Lab(small)
-        with unchanged_machine(), pytest.raises(CommandFailed) as caught:
+        with unchanged_machine(lab), pytest.raises(CommandFailed) as caught:
             lab.up()
         assert f"{lab.place.directory} has 0.1 GB free" in str(caught.value)
         assert "make room" in str(caught.value)
@@ -101,7 +101,7 @@ def test_all_missing_things_are_listed_at_once(other_lab: Lab) -> None:
         "mount --bind /dev/null /usr/sbin/runc && "
         f"exec {sys.executable} -m cobaltcore.cli.main up --name {other_lab.name}"
     )
-    with unchanged_machine():
+    with unchanged_machine(other_lab):
         done = _in_mount_namespace(script, other_lab)
     assert done.returncode == 1
     assert "2 things are missing" in done.stderr
@@ -118,7 +118,7 @@ def test_no_network_for_packages(other_lab: Lab) -> None:
         f"exec unshare --net {sys.executable} -m cobaltcore.cli.main up --yes "
         f"--name {other_lab.name}"
     )
-    with unchanged_machine():
+    with unchanged_machine(other_lab):
         done = _in_mount_namespace(script, other_lab)
     assert done.returncode == 1
     assert "packages could not be installed: containernetworking-plugins" in done.stderr

@@ -1,6 +1,7 @@
 """Nothing of a lab leaves the machine, and its nodes do not see each other's files."""
 
 import json
+import os
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -13,9 +14,9 @@ from cobaltcore.lab import links, ranges
 from tests.support import workloads
 from tests.support.lab import Lab, eventually
 
-TABLE = "cobalt_test_leaks"
+TABLE = f"cobalt_test_leaks_{os.getpid()}"
 OUTSIDE = "198.51.100.200"
-DEAD_END = "cobalttest"
+DEAD_END = f"ct{os.getpid()}"
 
 
 @pytest.fixture

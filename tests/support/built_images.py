@@ -29,7 +29,7 @@ def default_store() -> store.Store:
 
 def build(*arguments: str) -> None:
     """Run `cobalt images build`; an error is told by the command itself."""
-    assert main.main(["images", "build", *arguments]) == 0
+    assert main.main(["images", "build", "--yes", *arguments]) == 0
 
 
 def listing(kept: store.Store) -> dict[str, Any]:

@@ -21,7 +21,11 @@ def binary() -> Path:
         fresh = home / ".busybox"
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
-        _run(["apt-get", "download", PACKAGE], fresh)
+        try:
+            _run(["apt-get", "download", PACKAGE], fresh)
+        except RuntimeError:
+            _run(["apt-get", "update"], fresh)
+            _run(["apt-get", "download", PACKAGE], fresh)
         _run(["dpkg-deb", "--extract", *map(str, fresh.glob("*.deb")), "files"], fresh)
         shutil.copy2(fresh / "files/bin/busybox", found)
         shutil.rmtree(fresh)

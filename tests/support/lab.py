@@ -80,7 +80,7 @@ class Lab:
 
     def up(self, *arguments: str) -> dict[str, Any]:
         """Start the lab and return the last event, the result."""
-        lines = self.cobalt("up", "--until", "cluster", "--json", *arguments).splitlines()
+        lines = self.cobalt("up", "--until", "cluster", "--yes", "--json", *arguments).splitlines()
         result: dict[str, Any] = json.loads(lines[-1])
         return result
 

@@ -1,11 +1,15 @@
-"""What a lab could leave on a machine: listings to compare, and identities to look for."""
+"""What a lab could leave on a machine: listings to compare, and identities to look for.
 
+Other labs may run beside: what belongs to them is left out of the listings.
+"""
+
+import re
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cobaltcore.lab import kernel
+from cobaltcore.lab import cgroups, home, kernel, links, ranges
 
 # Directories in which Kubernetes and container runtimes usually leave something.
 PLACES = (
@@ -37,22 +41,57 @@ class Traces:
         }
 
 
-def take() -> Traces:
-    """List everything as it is now."""
+def take(own: str) -> Traces:
+    """List everything as it is now, but for what belongs to labs of another name than `own`."""
+    before = _marks_of_others(own)
+    found = _everything()
+    # Theirs is also what appeared or went while everything was listed.
+    marks = before | _marks_of_others(own)
+    foreign = re.compile("|".join(sorted(marks)) or r"(?!)")
     return Traces(
-        mounts=_lines(["findmnt", "--raw", "--noheadings", "--output", "TARGET,FSTYPE"]),
-        links=frozenset(each.name for each in Path("/sys/class/net").iterdir()),
-        routes=_lines(["ip", "-4", "route", "show", "table", "all"])
+        **{
+            name: frozenset(entry for entry in entries if not foreign.search(entry))
+            for name, entries in found.items()
+        }
+    )
+
+
+def _marks_of_others(own: str) -> set[str]:
+    """Patterns of links, addresses, control groups and files of labs beside."""
+    owners = [owner for owner in links.owners() if owner.name != own]
+    grouped = cgroups.instances(cgroups.find())
+    names = {*grouped, *(owner.name for owner in owners)} - {own}
+    marks = {rf"/cobaltcore/{re.escape(name)}(/|$)" for name in names}
+    if names:
+        # What all labs have in common goes with the last one.
+        marks |= {r"/cobaltcore$", rf"^{home.DEFAULT_ROOT}$"}
+    for owner in owners:
+        marks.add(rf"\b{links.bridge(owner.index)}(n\d+)?\b")
+        for part in ranges.Ranges(owner.index).block.subnets(new_prefix=16):
+            marks.add(rf"\b{re.escape(str(part.network_address).removesuffix('.0.0'))}\.")
+    return marks
+
+
+def _everything() -> dict[str, frozenset[str]]:
+    return {
+        "mounts": _lines(["findmnt", "--raw", "--noheadings", "--output", "TARGET,FSTYPE"]),
+        "links": frozenset(each.name for each in Path("/sys/class/net").iterdir()),
+        "routes": _lines(["ip", "-4", "route", "show", "table", "all"])
         | _lines(["ip", "-6", "route", "show", "table", "all"]),
-        rules=_lines(["nft", "list", "ruleset"]),
-        control_groups=frozenset(map(str, Path("/sys/fs/cgroup").glob("*/cobaltcore/**/"))),
-        files=frozenset(
+        "rules": _lines(["nft", "list", "ruleset"]),
+        "control_groups": frozenset(
+            str(group)
+            for top in cgroups.find().group(cgroups.TOP)
+            for group in (top, *top.glob("**/"))
+            if group.exists()
+        ),
+        "files": frozenset(
             str(entry)
             for place in PLACES
             if Path(place).is_dir()
             for entry in Path(place).iterdir()
         ),
-    )
+    }
 
 
 def identities(pids: Iterable[int]) -> set[kernel.Identity]:

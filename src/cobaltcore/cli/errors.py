@@ -6,6 +6,7 @@
 | 1 | failed; the message says why |
 | 2 | wrong usage; for `plan`: there are changes |
 | 130 | interrupted |
+| 141 | whoever read the output has left, as `head` does |
 """
 
 import traceback
@@ -15,6 +16,7 @@ from cobaltcore.runtime.errors import RuntimeFault
 
 FAILED = 1
 INTERRUPTED = 130
+READER_GONE = 141
 
 
 class CommandError(Exception):

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Protocol, cast
 
 import cobaltcore.cli.commands
-from cobaltcore.cli import errors
+from cobaltcore.cli import errors, output
 
 
 class Command(Protocol):
@@ -67,7 +67,16 @@ def _shielded(words: Sequence[str], own: Sequence[str]) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+    except SystemExit:  # after a text that argparse has printed
+        if output.is_reader_gone():
+            return errors.READER_GONE
+        raise
+    return errors.READER_GONE if output.is_reader_gone() else code
+
+
+def _run(words: list[str]) -> int:
     chosen = "".join(words[_verb(words) :][:1])
     known = commands(chosen)
     own: Sequence[str] | None = getattr(known.get(chosen), "OWN_FLAGS", None)
@@ -75,6 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return known[arguments.command].run(arguments)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the edge of the program
+        if output.is_reader_gone():
+            return errors.READER_GONE
         return errors.report(error, debug=arguments.debug)
 
 

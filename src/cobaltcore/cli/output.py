@@ -1,8 +1,11 @@
 """Everything that reaches a terminal: data on stdout, the rest on stderr."""
 
+import os
+import select
 import shutil
 import sys
-from typing import Any
+from contextlib import suppress
+from typing import Any, TextIO
 
 import msgspec
 
@@ -30,6 +33,28 @@ def note(text: str) -> None:
 def draw(text: str) -> None:
     """Write a part of a line to the terminal, for progress that is rewritten in place."""
     print(text, end="", file=sys.stderr, flush=True)
+
+
+def is_reader_gone() -> bool:
+    """Whether nobody reads what was printed, as after `| head`; then nothing more is written."""
+    gone = [stream for stream in (sys.stdout, sys.stderr) if _is_broken(stream)]
+    for stream in gone:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    return bool(gone)
+
+
+def _is_broken(stream: TextIO) -> bool:
+    """Whether a pipe has no reader; the kernel knows, also when nothing is left to be written."""
+    with suppress(BrokenPipeError):
+        stream.flush()
+    try:
+        poll = select.poll()
+        poll.register(stream, 0)
+    except (OSError, ValueError):  # no file behind it, or closed
+        return False
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def width() -> int:

@@ -42,3 +42,15 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
         main.main(["fly"])
     assert caught.value.code == 2
     assert "fly" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["crds"], ["--help"]])
+def test_a_reader_that_leaves_ends_a_command_without_a_word(arguments: list[str]) -> None:
+    """As with `cobalt crds | head`, at the latest when Python writes out what is left."""
+    command = [sys.executable, "-m", "cobaltcore.cli.main", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+        assert started.stdout
+        assert started.stderr
+        started.stdout.close()
+        assert started.stderr.read() == b""
+    assert started.returncode == 141

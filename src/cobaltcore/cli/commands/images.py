@@ -48,6 +48,9 @@ def _configure_build(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--force", action="store_true", help="build again what is up to date")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="how many at once")
+    parser.add_argument(
+        "--yes", action="store_true", help="install missing Debian packages without asking"
+    )
     _add_places(parser)
     labs.add_progress(parser)
 
@@ -75,6 +78,7 @@ def _build(arguments: argparse.Namespace) -> int:
         jobs=arguments.jobs,
         is_refresh=arguments.refresh,
         is_forced=arguments.force,
+        install_packages=arguments.yes,
     )
     shown = labs.phases_of(arguments)
     result = build.build(_tree(arguments), _store(arguments).directory, wishes, shown)

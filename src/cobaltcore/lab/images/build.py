@@ -1,7 +1,6 @@
 """Builds what is out of date, several images at once, parents before those that stand on them."""
 
 import os
-import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -10,10 +9,10 @@ from pathlib import Path
 
 from cobaltcore.lab import errors, phases
 from cobaltcore.lab.images import (
-    buildah,
     catalogue,
     finish,
     inputs,
+    means,
     recipe,
     release,
     signing,
@@ -24,8 +23,6 @@ from cobaltcore.lab.images import (
 
 PHASE = "images"
 MOST_JOBS = 4
-GIGABYTE = 10**9
-SPACE_NEEDED_BYTES = 6 * GIGABYTE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +35,7 @@ class Wishes:
     jobs: int = 0
     is_refresh: bool = False
     is_forced: bool = False
+    install_packages: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,8 +191,8 @@ def build(tree: sources.Sources, directory: Path, wishes: Wishes, shown: phases.
 
 
 def _build(run: Run, phase: phases.Phase) -> None:
-    _expect_means(run.context.kept.directory)
     wishes, context = run.wishes, run.context
+    means.expect(context.kept.directory, may_install=wishes.install_packages, report=phase.detail)
     phase.detail("preparing")
     with workshop.opened(context.kept, base=wishes.base) as shop:
         base = context.kept.records(context.pinned.name).get(recipe.ROOT_FILE_SYSTEM)
@@ -217,21 +215,3 @@ def _summary(failures: Mapping[str, errors.LabError], missing: int) -> errors.La
     if blocked:
         parts.append(f"not built, because they stand on these: {blocked}")
     return errors.LabError("\n".join(parts), hint=next(iter(failures.values())).hint)
-
-
-def _expect_means(directory: Path) -> None:
-    """Say what is missing before anything is done."""
-    if os.geteuid():
-        raise errors.LabError("images are built as root", hint="run the command with sudo")
-    if missing := [name for name in buildah.PROGRAMS if not shutil.which(name)]:
-        raise errors.LabError(
-            f"{', '.join(missing)} cannot be found",
-            hint=f"apt-get install {' '.join(buildah.PACKAGES)}",
-        )
-    free = shutil.disk_usage(directory).free
-    if free < SPACE_NEEDED_BYTES:
-        raise errors.LabError(
-            f"{directory} has {free / GIGABYTE:.1f} GB free, and images need "
-            f"{SPACE_NEEDED_BYTES / GIGABYTE:.0f} GB",
-            hint="make room, or choose another place with --store",
-        )

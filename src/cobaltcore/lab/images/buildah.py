@@ -11,9 +11,14 @@ from typing import IO
 
 from cobaltcore.lab.images import scratch
 
-# Debian packages that a build needs on this machine.
-PACKAGES = ("buildah", "mmdebstrap", "iproute2")
-PROGRAMS = ("buildah", "mmdebstrap", "unshare", "nsenter", "ip")
+# Programs that a build needs on this machine, and the Debian packages that bring them.
+PROGRAMS: Mapping[str, str] = {
+    "buildah": "buildah",
+    "mmdebstrap": "mmdebstrap",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "ip": "iproute2",
+}
 
 EPOCH = "SOURCE_DATE_EPOCH"
 

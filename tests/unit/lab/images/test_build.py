@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from cobaltcore.lab import errors, phases
+from cobaltcore.lab import errors, packages, phases
 from cobaltcore.lab.images import (
     build,
     catalogue,
     finish,
     inputs,
+    means,
     recipe,
     release,
     signing,
@@ -155,7 +156,20 @@ def test_a_missing_program_is_named_with_its_package(
             shelf.tree, shelf.kept.directory, build.Wishes(release=RELEASE), phases.Phases()
         )
 
-    assert caught.value.hint.startswith("apt-get install buildah mmdebstrap")
+    assert "apt-get install buildah mmdebstrap util-linux iproute2" in caught.value.hint
+
+
+def test_missing_programs_are_installed_with_consent(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("shutil.which", lambda name: name if name != "mmdebstrap" else None)
+    monkeypatch.setattr(packages, "install", lambda names, report: asked.extend(names))
+
+    means.expect(shelf.kept.directory, may_install=True, report=lambda text: None)
+
+    assert asked == ["mmdebstrap"]
 
 
 def test_a_full_disk_is_noticed_before_anything_is_done(
@@ -164,7 +178,7 @@ def test_a_full_disk_is_noticed_before_anything_is_done(
     shelf.change("images/keystone/check")
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("shutil.which", lambda name: name)
-    monkeypatch.setattr(build, "SPACE_NEEDED_BYTES", 10**18)
+    monkeypatch.setattr(means, "SPACE_NEEDED_BYTES", 10**18)
 
     with pytest.raises(errors.LabError, match="GB free, and images need"):
         build.build(
