@@ -166,6 +166,16 @@ class OvnTls(Struct):
 class OVNClusterSpec(Struct):
     """The OVN that should run."""
 
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "self.tls.enabled == oldSelf.tls.enabled"
+            " || (self.northbound.replicas == 1 && self.southbound.replicas == 1)",
+            "tls.enabled: can change only while each database has one server, because several "
+            "know each other by their addresses",
+            "tls",
+        ),
+    )
+
     ovn_image: Image
     """Container image with OVN's databases, northd and controller."""
     ovs_image: Image

@@ -125,12 +125,13 @@ def _files(*, is_encrypted: bool) -> dict[str, str]:
 
 
 def _libvirtd_conf(*, is_encrypted: bool) -> str:
-    """LISTEN is replaced by the address of the node."""
+    """LISTEN is replaced by the address of the node, IDENTITY by what tells it from others."""
     shared = """\
 unix_sock_group = "root"
 auth_unix_rw = "none"
 auth_unix_ro = "none"
 listen_addr = "LISTEN"
+host_uuid = "IDENTITY"
 log_outputs = "3:stderr"
 """
     if not is_encrypted:
@@ -160,7 +161,6 @@ def _qemu_conf(*, is_encrypted: bool) -> str:
         "namespaces = []",
         "cgroup_controllers = []",
         'stdio_handler = "file"',
-        "max_files = 32768",
         f"migration_port_min = {first}",
         f"migration_port_max = {last}",
     ]

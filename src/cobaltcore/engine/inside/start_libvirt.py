@@ -9,12 +9,14 @@ import shutil
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 TREE = Path("/host/cgroup")
 PROGRAMS = Path("/etc/libvirt-programs")
 TLS = Path("/etc/libvirt-tls")
+IDENTITY = Path("/var/lib/libvirt/cobaltcore-identity")
 VIRT_TYPE = Path("/run/libvirt/virt-type")
 GUESTS = "cobaltcore-guests"
 SETTINGS = ("libvirtd.conf", "qemu.conf")
@@ -91,11 +93,20 @@ def virt_type() -> str:
     return "kvm" if done.stdout.endswith(b"K") and is_fast else "qemu"
 
 
+def identity() -> str:
+    """Who this node is: made up once, as nodes on one machine share what the firmware says."""
+    if not IDENTITY.exists():
+        new = IDENTITY.with_suffix(".new")
+        new.write_text(str(uuid.uuid4()))
+        new.rename(IDENTITY)
+    return IDENTITY.read_text()
+
+
 def configure() -> None:
     """Put settings and certificates where libvirt looks for them."""
     for name in SETTINGS:
         text = (PROGRAMS / name).read_text().replace("LISTEN", os.environ["NODE_ADDRESS"])
-        (Path("/etc/libvirt") / name).write_text(text)
+        (Path("/etc/libvirt") / name).write_text(text.replace("IDENTITY", identity()))
     if TLS.exists():
         for name, source in PKI.items():
             target = Path("/etc/pki") / name

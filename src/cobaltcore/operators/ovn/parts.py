@@ -42,7 +42,8 @@ PARTS: tuple[Node[View], ...] = (
         "Hypervisors",
         hypervisors.controller_objects,
         hypervisors.controller_ready,
-        needs=(_CERTIFICATE,),
+        # ovn-controller ends at the sight of a southbound database that northd has not filled.
+        needs=(_CERTIFICATE, northd.COMPONENT),
     ),
 )
 

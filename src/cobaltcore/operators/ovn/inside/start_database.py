@@ -33,8 +33,8 @@ def main() -> None:
             _make(own)
         else:
             _join(own, others)
-        NEW.rename(FILE)
-        _settle(DATA)
+        _publish()
+    _keep_address(own, is_alone=not others)
     protocol, port = os.environ["OVN_PROTOCOL"], os.environ["OVN_PORT"]
     command = [
         "ovsdb-server",
@@ -63,9 +63,29 @@ def is_served(host: str) -> bool:
     return os.environ["OVN_DATABASE"] in done.stdout.split()
 
 
-def _make(own: str) -> None:
+def _make(own: str, content: str | Path = "") -> None:
     timer = f"--election-timer={ELECTION_MILLISECONDS}"
-    _run("ovsdb-tool", timer, "create-cluster", NEW, os.environ["OVN_SCHEMA"], _raft(own))
+    source = content or os.environ["OVN_SCHEMA"]
+    _run("ovsdb-tool", timer, "create-cluster", NEW, source, _raft(own))
+
+
+def _keep_address(own: str, *, is_alone: bool) -> None:
+    """A server is known by its address: one that is alone can get another, others cannot."""
+    known = _says("ovsdb-tool", "db-local-address", FILE)
+    if known == _raft(own):
+        return
+    if not is_alone:
+        sys.exit(
+            f"the volume has the data of a server at {known}, and this one is at {_raft(own)}: "
+            "give it back its address, or delete the volume claim to have it join anew"
+        )
+    plain = DATA / "database.plain"
+    plain.unlink(missing_ok=True)
+    NEW.unlink(missing_ok=True)
+    _run("ovsdb-tool", "cluster-to-standalone", plain, FILE)
+    _make(own, plain)
+    _publish()
+    plain.unlink()
 
 
 def _join(own: str, others: list[str]) -> None:
@@ -81,10 +101,18 @@ def _options() -> list[str]:
     return os.environ.get("OVN_OPTIONS", "").split()
 
 
-def _settle(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
+def _publish() -> None:
+    NEW.rename(FILE)
+    handle = os.open(DATA, os.O_RDONLY)
     os.fsync(handle)
     os.close(handle)
+
+
+def _says(*command: str | Path) -> str:
+    done = subprocess.run(  # noqa: S603 our words
+        [str(word) for word in command], check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
 
 
 def _run(*command: str | Path) -> None:
