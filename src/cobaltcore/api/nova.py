@@ -31,7 +31,7 @@ from cobaltcore.api.blocks import (
     ServiceStatus,
 )
 from cobaltcore.api.pods import PodSettings, Workload
-from cobaltcore.api.storage import Rbd
+from cobaltcore.api.storage import CephUser, Rbd
 from cobaltcore.runtime.meta import Kind
 
 KIND = Kind("nova.openstack.c5c3.io", "v1alpha1", "Nova", "novas")
@@ -130,6 +130,15 @@ class EphemeralStorage(Struct):
     """The Ceph pool, with backend rbd."""
 
 
+class VolumeKey(Struct):
+    """A Ceph user whose volumes servers attach."""
+
+    user: CephUser
+    """Ceph user without the client. prefix."""
+    secret_ref: SecretRef
+    """Secret with the user's key. Keys: the user's name (or keyring)."""
+
+
 class Compute(PodSettings):
     """nova-compute on the hypervisor nodes.
 
@@ -138,6 +147,9 @@ class Compute(PodSettings):
 
     virtualization: Literal["auto", "kvm", "qemu"] = "auto"
     """How servers run: kvm needs hardware support, qemu emulates, auto tries kvm on each node."""
+    volume_keys: Annotated[list[VolumeKey], Meta(max_length=16), list_map("user")] | None = None
+    """Ceph users whose volumes servers attach; their keys are made known to libvirt on each node.
+    Unset: those of the backends of the Cinder named cinder in the same namespace."""
 
 
 class NovaSpec(ServiceSpec):

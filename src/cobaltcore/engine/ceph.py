@@ -37,7 +37,7 @@ class Pool(NamedTuple):
 def need(rbd: Rbd, service: str) -> SecretNeed:
     """The Secret with the user's key, under any of the names that people use."""
     user = rbd.user or service
-    keys = (rbd.ceph_secret_ref.key,) if rbd.ceph_secret_ref.key else _key_names(user)
+    keys = (rbd.ceph_secret_ref.key,) if rbd.ceph_secret_ref.key else key_names(user)
     return SecretNeed(rbd.ceph_secret_ref.name, (keys,), "Ceph key")
 
 
@@ -63,7 +63,7 @@ def key(facts: Facts, pool: Pool) -> str:
     """The user's key alone."""
     reference = pool.rbd.ceph_secret_ref
     content = secret.texts(access.secret_content(facts, reference.name))
-    wanted = (reference.key,) if reference.key else _key_names(pool.user)
+    wanted = (reference.key,) if reference.key else key_names(pool.user)
     found = next(content[name] for name in wanted if name in content)
     lines = [line.partition("=") for line in found.splitlines() if "=" in line]
     in_keyring = [value.strip() for name, _, value in lines if name.strip() == "key"]
@@ -107,7 +107,8 @@ def _probe(facts: Facts, pools: list[Pool]) -> Task:
     )
 
 
-def _key_names(user: str) -> tuple[str, ...]:
+def key_names(user: str) -> tuple[str, ...]:
+    """Under which names a Secret may hold a user's key."""
     return (user, "keyring", "userKey", "key")
 
 

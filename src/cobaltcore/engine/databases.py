@@ -16,7 +16,7 @@ def made(facts: Facts) -> Result:
     if unready:
         return Result(Waiting("WaitingForDatabase", unready), objects)
     inputs = [facts.service.image(facts.spec), facts.service.databases(facts.spec)]
-    task = Task("db-sync", facts.service.migration, inputs=inputs)
+    task = Task("db-sync", facts.service.migration(facts.spec), inputs=inputs)
     ran = tasks.run_once(facts, task, running="DBSyncInProgress")
     if not isinstance(ran.verdict, Ready):
         return Result(ran.verdict, [*objects, *ran.objects], ran.remove)

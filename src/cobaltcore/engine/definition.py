@@ -191,7 +191,7 @@ class Service:
     resource: type[Resource[Any, Any]]
     port: int
     config: Callable[[Facts], Config]
-    migration: tuple[str, ...]
+    migration: Callable[[Any], tuple[str, ...]]
     """Command that brings the database to the release; safe to run again."""
     workloads: Callable[[Facts], Sequence[Workload]]
     configs: Mapping[str, Callable[[Facts], Config]] = field(default_factory=dict)
