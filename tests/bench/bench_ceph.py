@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.bench import progress
 from tests.bench.figures import Figure, Goal, Options
-from tests.support import lab_ceph
+from tests.support import lab_providers
 from tests.support.lab import Lab
 from tests.support.lab_ceph import LabCeph
 
@@ -26,10 +26,10 @@ def figures(options: Options) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         lab = Lab(Path(directory))
         try:
-            lab.up()
-            with lab_ceph.provided(lab) as images:
-                rounds = 1 if options.quick else 3
-                found = [_round(LabCeph(lab, f"ceph-{n}", images)) for n in range(rounds)]
+            lab.up(until="operators")
+            images = lab_providers.images(lab, ["ceph", "libvirt"])
+            rounds = 1 if options.quick else 3
+            found = [_round(LabCeph(lab, f"ceph-{n}", images)) for n in range(rounds)]
         finally:
             lab.remove()
     names = {

@@ -58,7 +58,7 @@ def test_a_firewall_that_drops_what_it_forwards(
         return host.run(*lab.command(*arguments), **environment)
 
     try:
-        cobalt("up", "--nodes", "2")
+        cobalt("up", "--until", "cluster", "--nodes", "2")
         lab.load_image()
         server = workloads.web_server("web", lab.image, node="hypervisor-1")
         client = workloads.pod("client", lab.image, node="control-plane")

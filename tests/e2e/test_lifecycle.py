@@ -115,7 +115,7 @@ def test_leftovers_of_a_lab_without_directory_are_removed(other_lab: Lab, tmp_pa
 
 @pytest.mark.parametrize("after", ["programs", "network", "configuration", "nodes", "API server"])
 def test_an_interrupted_start_goes_on(other_lab: Lab, after: str) -> None:
-    command = other_lab.command("up", "--nodes", "1", "--json")
+    command = other_lab.command("up", "--until", "cluster", "--nodes", "1", "--json")
     with subprocess.Popen(
         command, env=other_lab.environment, stdout=subprocess.PIPE, text=True
     ) as starting:

@@ -78,9 +78,9 @@ class Lab:
         """Run a `cobalt` command for this lab."""
         return run(self.command(*arguments), self.environment, text=input)
 
-    def up(self, *arguments: str) -> dict[str, Any]:
+    def up(self, *arguments: str, until: str = "cluster") -> dict[str, Any]:
         """Start the lab and return the last event, the result."""
-        lines = self.cobalt("up", "--until", "cluster", "--yes", "--json", *arguments).splitlines()
+        lines = self.cobalt("up", "--until", until, "--yes", "--json", *arguments).splitlines()
         result: dict[str, Any] = json.loads(lines[-1])
         return result
 

@@ -1,14 +1,10 @@
-"""A Ceph in a lab of a test: the provider on the host, the cluster of the example, its users."""
+"""A Ceph in a lab of a test: the cluster of the example, its users."""
 
 import json
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from cobaltcore.lab import process
 from cobaltcore.lab.ceph import health
 from tests.support import lab_providers, workloads
 from tests.support.lab import Lab, eventually, kill
@@ -23,27 +19,6 @@ printf '[global]\\nmon_host = %s\\nkeyring = /tmp/ceph/keyring\\n' "$(cat /confi
 printf '[client.%s]\\n\\tkey = %s\\n' "$CEPH_USER" "$(cat /keys/userKey)" > /tmp/ceph/keyring
 exec sleep 1000000
 """
-
-
-@contextmanager
-def provided(lab: Lab) -> Iterator[dict[str, str]]:
-    """Run the provider; gives the references of the images of Ceph and of QEMU."""
-    images = lab_providers.load_images(lab, ("ceph", "libvirt"))
-    command = [
-        *(sys.executable, "-m", "cobaltcore.cli.main", "providers", "rook", "--health-port=0"),
-        f"--image=ceph={images['ceph']}",
-        f"--kubeconfig={lab.place.kubeconfig}",
-    ]
-    log = lab.root / "rook.log"
-    child = process.Child("rook", command, log, lab.environment)
-    child.start()
-    try:
-        resources = [f"{kind}s.ceph.rook.io" for kind in ("cephcluster", "cephclient")]
-        for resource in resources:
-            eventually(partial(lab.get, resource, "-A"), f"{resource} is served")
-        yield images
-    finally:
-        child.stop()
 
 
 @dataclass(frozen=True)

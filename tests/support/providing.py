@@ -20,7 +20,8 @@ from cobaltcore.runtime.meta import Key, Kind, Object, key_of
 from cobaltcore.runtime.transport import Transport
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import Crash, CrashPoint, FaultTransport
-from tests.support.operating import eventually, read, transport
+from tests.support.operating import eventually, read
+from tests.support.rights import as_provider
 from tests.unit.api.test_foreign_views import real_schema
 
 Check = Callable[[], Awaitable[bool]]
@@ -101,7 +102,7 @@ async def lives_through(
     plane: ControlPlaneHarness, acts: Sequence[Act], provided: Provider, point: CrashPoint
 ) -> bool:
     """Go through all acts with one crash; False once there are fewer calls than that."""
-    doomed = FaultTransport(transport(plane, "doomed-provider"), crash=point)
+    doomed = FaultTransport(as_provider(plane, "doomed-provider"), crash=point)
     async with providing(doomed, provided) as running:
         done = 0
         for act, check in acts:
@@ -112,7 +113,7 @@ async def lives_through(
             done += 1
         crashed = running.crashed
     if crashed:
-        async with providing(transport(plane, "surviving-provider"), provided):
+        async with providing(as_provider(plane, "surviving-provider"), provided):
             await eventually(acts[done][1], f"act {done} after a crash at {point}")
             for number, (act, check) in enumerate(acts[done + 1 :], done + 1):
                 await act()

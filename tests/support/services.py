@@ -18,6 +18,7 @@ from cobaltcore.runtime.meta import Key, Kind, Object
 from cobaltcore.runtime.transport import Transport
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import transport
+from tests.support.rights import as_operator
 
 FOREIGN = (
     mariadb.MARIADB,
@@ -90,7 +91,7 @@ async def serving(
     plane: ControlPlaneHarness, names: Iterable[str], *, wire: Transport | None = None
 ) -> AsyncIterator[Serving]:
     """Run operators, with approval of third-party objects beside them."""
-    client = Client(wire or transport(plane, "service-operator"))
+    client = Client(wire or as_operator(plane, "service-operator"))
     helper = Client(transport(plane, "approval"))
     cluster, other = Cluster(client), Cluster(helper)
     chosen = [each for each in registry.operators() if each.name in set(names)]

@@ -39,7 +39,7 @@ def pod_spec(
     container = {
         "name": "main",
         "image": image,
-        "imagePullPolicy": "Never",
+        "imagePullPolicy": "IfNotPresent",
         "command": list(command),
         "volumeMounts": [{"name": each["name"], "mountPath": each["path"]} for each in volumes],
         **spec.pop("container", {}),

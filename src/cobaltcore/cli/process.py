@@ -28,7 +28,11 @@ def configure(parser: argparse.ArgumentParser, *, health_port: int) -> None:
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="as kubectl's")
     parser.add_argument("--context", help="context of the kubeconfig")
     parser.add_argument("--leader-elect", action="store_true", help="work only while leading")
-    parser.add_argument("--lease-namespace", default="", help="where the lease is kept")
+    parser.add_argument(
+        "--namespace",
+        default="",
+        help="where its own objects are kept: lease, certificate (default: the context's)",
+    )
     parser.add_argument("--health-host", default="127.0.0.1", help="default: %(default)s")
     parser.add_argument(
         "--health-port", type=int, default=health_port, help="default: %(default)s"
@@ -60,5 +64,11 @@ def election(arguments: argparse.Namespace, session: Session, lease: str) -> Ele
     """A candidate for the lease, if one was asked for."""
     if not arguments.leader_elect:
         return None
-    key = Key(arguments.lease_namespace or session.namespace, lease)
+    key = Key(namespace(arguments, session), lease)
     return Election(session.client, key, identity=session.instance)
+
+
+def namespace(arguments: argparse.Namespace, session: Session) -> str:
+    """Where this process keeps objects of its own."""
+    found: str = arguments.namespace or session.namespace
+    return found

@@ -5,6 +5,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from cobaltcore.engine.rights import Rights
 from cobaltcore.runtime.admission import Webhooks
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.cluster import Cluster
@@ -27,6 +28,8 @@ class Operator:
     name: str
     controllers: Callable[[Context], Iterable[Controller]]
     webhooks: Callable[[Context, Webhooks], None] = lambda context, table: None
+    rights: Rights = field(default_factory=Rights)
+    """What its controllers write; what they read follows from their sources."""
 
 
 def discover(package: str) -> Iterator[Operator]:

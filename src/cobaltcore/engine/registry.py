@@ -5,10 +5,11 @@ import pkgutil
 from collections.abc import Iterator
 from functools import partial
 
-from cobaltcore.engine import operator
+from cobaltcore.engine import operator, sources
 from cobaltcore.engine.definition import Service
 from cobaltcore.engine.operator import Context, Operator
 from cobaltcore.engine.reconcile import ServiceController
+from cobaltcore.engine.rights import Rights
 from cobaltcore.runtime.controller import Controller
 
 SERVICES = "cobaltcore.services"
@@ -26,7 +27,12 @@ def services() -> Iterator[Service]:
 def operators() -> Iterator[Operator]:
     """One operator per service, and those with logic of their own."""
     for service in services():
-        yield Operator(service.name, partial(_controllers, service))
+        children = tuple(kind for kind, _ in sources.CHILDREN)
+        yield Operator(
+            service.name,
+            partial(_controllers, service),
+            rights=Rights(serves=(service.kind,), makes=children),
+        )
     yield from operator.discover(OPERATORS)
 
 

@@ -36,6 +36,7 @@ class Wishes:
     nodes: int | None = None
     audit: bool | None = None
     images: Path | None = None
+    dev: bool | None = None
     install_packages: bool = False
     merge_kubeconfig: bool = False
 
@@ -111,7 +112,8 @@ def _settle(place: home.Home, wishes: Wishes, environment: Mapping[str, str]) ->
     instance = known or record.Instance(name=place.name, index=index, nodes=nodes)
     audit = instance.audit if wishes.audit is None else wishes.audit
     images = str(wishes.images or instance.images or kubebuild.cache_directory() / "images")
-    instance = replace(instance, nodes=nodes, audit=audit, images=images)
+    dev = instance.dev if wishes.dev is None else wishes.dev
+    instance = replace(instance, nodes=nodes, audit=audit, images=images, dev=dev)
     record.write(place.directory, instance)
     return instance
 

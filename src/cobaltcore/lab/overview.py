@@ -2,13 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from cobaltcore.api.foreign import kubernetes
 from cobaltcore.lab import errors as lab_errors
 from cobaltcore.lab import home, kernel, layout, ranges, supervisor, teardown
+from cobaltcore.lab.platform import status as platform
 from cobaltcore.runtime import errors, kubeconfig
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Object
@@ -39,6 +40,7 @@ class Lab:
     server: str
     kubeconfig: str
     nodes: list[Node] = field(default_factory=list)
+    parts: list[platform.Part] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,18 +76,20 @@ def _lab(place: home.Home) -> Lab:
     instance = place.existing()
     running = {node.name for node in place.machines() if node.pid() is not None}
     supervised = kernel.recall(place.directory / supervisor.PID_FILE) is not None
-    ready = asyncio.run(_ready_nodes(place)) if running else set()
     plan = ranges.Ranges(instance.index)
+    seen = asyncio.run(_ask(place, plan)) if running else None
+    ready, parts = seen or (set(), [])
     nodes = [
         Node(
             name=seat.name,
             address=str(plan.node(seat.number)),
             running=seat.name in running,
-            ready=ready is not None and seat.name in ready,
+            ready=seat.name in ready,
         )
         for seat in layout.seats(instance)
     ]
-    state, reason = judge(nodes, supervised=supervised, answers=ready is not None)
+    answers = seen is not None or not running
+    state, reason = judge(nodes, supervised=supervised, answers=answers, parts=parts)
     return Lab(
         name=place.name,
         state=state,
@@ -94,14 +98,22 @@ def _lab(place: home.Home) -> Lab:
         server=plan.api_url,
         kubeconfig=str(place.kubeconfig),
         nodes=nodes,
+        parts=parts,
     )
 
 
-def judge(nodes: list[Node], *, supervised: bool, answers: bool) -> tuple[State, str]:
+def judge(
+    nodes: list[Node],
+    *,
+    supervised: bool,
+    answers: bool,
+    parts: Sequence[platform.Part] = (),
+) -> tuple[State, str]:
     """The state of an instance and the first thing that is wrong with it. Pure."""
     stopped = not supervised and not any(node.running for node in nodes)
     asleep = [f"node {node.name} does not run" for node in nodes if not node.running]
     unready = [f"node {node.name} is not Ready" for node in nodes if not node.ready]
+    unready += [f"{part.name}: {part.reason}" for part in parts if not part.ready]
     if stopped:
         return "stopped", "start it with: cobalt up"
     if not supervised:
@@ -113,19 +125,21 @@ def judge(nodes: list[Node], *, supervised: bool, answers: bool) -> tuple[State,
     return "running", f"{len(nodes)}/{len(nodes)} nodes Ready"
 
 
-async def _ready_nodes(place: home.Home) -> set[str] | None:
-    """Names of nodes that are Ready; None if the API server does not answer."""
+async def _ask(
+    place: home.Home, plan: ranges.Ranges
+) -> tuple[set[str], list[platform.Part]] | None:
+    """Names of Ready nodes, and how our processes are; None if the API server does not answer."""
     connection = kubeconfig.load(place.kubeconfig, environ={})
     client = Client(HttpTransport(connection, agent="cobalt-status", request_timeout=5))
     found: set[str] = set()
     try:
         async for page, _ in client.list_pages(kubernetes.NODE):
             found.update(node["metadata"]["name"] for node in page if _is_ready(node))
+        return found, await platform.look(client, place, plan)
     except (errors.Unreachable, errors.ApiError):
         return None
     finally:
         await client.close()
-    return found
 
 
 def _is_ready(node: Object) -> bool:

@@ -21,6 +21,8 @@ class Instance:
     audit: bool = False
     images: str = ""
     """The OCI layout from which nodes pull images."""
+    dev: bool = False
+    """Whether operators and providers run from the source tree on the host."""
     merged_into: str = ""
     """The kubeconfig of a user that has an entry for this instance."""
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from cobaltcore.lab import cgroups, kernel, machine, record
+from cobaltcore.lab import cgroups, hosted, kernel, machine, record
 
 TICK_SECONDS = 0.5
 FIRST_PAUSE_SECONDS = 0.1
@@ -77,7 +77,10 @@ class Supervisor:
             ):
                 self._tend_node(node)
             for name, module in HELPERS.items():
-                self._tend_helper(name, module)
+                self._tend(name, self._directory / f"{name}.pid", module)
+            for name in hosted.names(self._directory):
+                file = hosted.pid_file(self._directory, name)
+                self._tend(name, file, hosted.MODULE, name)
             signal.sigtimedwait({signal.SIGCHLD}, TICK_SECONDS)
             _collect()
 
@@ -94,16 +97,16 @@ class Supervisor:
             except (OSError, RuntimeError) as error:
                 _say(f"node {node.name} cannot be started: {error}")
 
-    def _tend_helper(self, name: str, module: str) -> None:
+    def _tend(self, name: str, pid_file: Path, module: str, *arguments: str) -> None:
         patience = self._patience.setdefault(name, Patience())
-        pid_file = self._directory / f"{name}.pid"
         if kernel.recall(pid_file) is not None:
             patience.started()
             return
         patience.ended()
         if patience.is_due:
             patience.started()
-            pid = spawn(module, self._directory, log=self._directory / "log" / f"{name}.log")
+            log = self._directory / "log" / f"{name}.log"
+            pid = spawn(module, self._directory, *arguments, log=log)
             kernel.remember(pid_file, pid)
             _say(f"{name} runs as process {pid}")
 
@@ -116,12 +119,12 @@ def code() -> str:
     return digest.hexdigest()
 
 
-def spawn(module: str, directory: Path, *, log: Path) -> int:
+def spawn(module: str, directory: Path, *arguments: str, log: Path) -> int:
     """Start one of our programs on the host, apart from the terminal and the user's settings."""
     log.parent.mkdir(exist_ok=True)
     with log.open("ab") as output:
         process = subprocess.Popen(  # noqa: S603 arguments are ours
-            [sys.executable, "-m", module, str(directory)],
+            [sys.executable, "-m", module, str(directory), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -71,7 +71,7 @@ def mutating(
     """Ask for defaults for every new or changed object of `kinds`."""
     entries = [
         {
-            "name": f"default.{kind}",
+            "name": _name("default", kind),
             "clientConfig": target.client_config(admission.default_path(kind)),
             "rules": [_rule(kind, "CREATE", "UPDATE")],
         }
@@ -86,7 +86,7 @@ def validating(
     """Ask for a decision about every new, changed or deleted object of `kinds`."""
     entries = [
         {
-            "name": f"validate.{kind}",
+            "name": _name("validate", kind),
             "clientConfig": target.client_config(admission.validate_path(kind)),
             "rules": [_rule(kind, "CREATE", "UPDATE", "DELETE")],
         }
@@ -104,6 +104,11 @@ def conversion(target: Target) -> Object:
             "conversionReviewVersions": ["v1"],
         },
     }
+
+
+def _name(verb: str, kind: Kind) -> str:
+    """A webhook's name has three parts at least, also for kinds without a group."""
+    return f"{verb}.{kind.plural}.{kind.group or 'core'}"
 
 
 def _rule(kind: Kind, *operations: admission.Operation) -> Object:

@@ -15,6 +15,7 @@ from cobaltcore.runtime.manager import Manager
 from cobaltcore.runtime.meta import Key, Object
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually, read, transport
+from tests.support.rights import as_operator
 
 AGENT = "secret-aggregation"
 
@@ -25,7 +26,7 @@ async def client(
 ) -> AsyncIterator[Client]:
     """The test's view, while the operator runs beside it."""
     observer = Client(transport(installed_crds, "test-observer"))
-    own = Client(transport(installed_crds, AGENT))
+    own = Client(as_operator(installed_crds, AGENT))
     cluster = Cluster(own)
     manager = Manager({"local": cluster}, OPERATOR.controllers(Context(cluster, "test")))
     task = asyncio.ensure_future(manager.run())

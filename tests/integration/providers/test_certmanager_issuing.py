@@ -18,8 +18,9 @@ from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Object
 from tests.integration.providers import certmanager_objects as objects
 from tests.support.control_plane import ControlPlaneHarness
-from tests.support.operating import eventually, read, transport
+from tests.support.operating import eventually, read
 from tests.support.providing import Providing, condition, install, message, providing, validate
+from tests.support.rights import as_provider
 
 AGENT = "lab-certmanager"
 
@@ -27,7 +28,7 @@ AGENT = "lab-certmanager"
 @pytest.fixture
 async def running(control_plane: ControlPlaneHarness, client: Client) -> AsyncIterator[Providing]:
     await install(client, PROVIDER)
-    async with providing(transport(control_plane, AGENT), PROVIDER) as running:
+    async with providing(as_provider(control_plane, AGENT), PROVIDER) as running:
         yield running
 
 

@@ -20,8 +20,9 @@ from cobaltcore.runtime.meta import Key
 from tests.integration.providers import certmanager_objects as objects
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.fake_clock import FakeClock
-from tests.support.operating import eventually, transport
+from tests.support.operating import eventually
 from tests.support.providing import Providing, condition, install, providing
+from tests.support.rights import as_provider
 
 DAY = timedelta(days=1)
 
@@ -115,7 +116,7 @@ async def test_a_tls_client_sees_the_renewed_certificate(
     # Real TLS looks at the real time: what is renewed after 60 of 90 days must be valid today.
     clock = FakeClock(datetime.now(UTC) - 61 * DAY)
     server = TlsServer(tmp_path)
-    wire = transport(control_plane, "renewal")
+    wire = as_provider(control_plane, "renewal")
     async with providing(wire, PROVIDER, clock=clock) as running:
         await a_ready_certificate(client, namespace, running, clock)
         await server.mount(client, Key(namespace, "web-tls"))
@@ -142,7 +143,7 @@ async def test_renew_before_sets_the_time_of_renewal(
 ) -> None:
     await install(client, PROVIDER)
     clock = FakeClock(datetime.now(UTC).replace(microsecond=0))
-    wire = transport(control_plane, "renew-before")
+    wire = as_provider(control_plane, "renew-before")
     async with providing(wire, PROVIDER, clock=clock) as running:
         await a_ready_certificate(
             client, namespace, running, clock, duration="24h", renewBefore="1h"
@@ -157,7 +158,7 @@ async def test_an_expired_certificate_that_nobody_can_renew_is_told(
 ) -> None:
     await install(client, PROVIDER)
     clock = FakeClock(datetime.now(UTC))
-    wire = transport(control_plane, "expiry")
+    wire = as_provider(control_plane, "expiry")
     key = Key(namespace, "web")
     async with providing(wire, PROVIDER, clock=clock) as running:
         await a_ready_certificate(client, namespace, running, clock, duration="24h")

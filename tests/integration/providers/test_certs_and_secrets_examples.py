@@ -14,8 +14,9 @@ from cobaltcore.lab.providers.provider import Provider
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Kind
 from tests.support.control_plane import ControlPlaneHarness
-from tests.support.operating import eventually, transport
+from tests.support.operating import eventually
 from tests.support.providing import condition, content, install, providing, validate
+from tests.support.rights import as_provider
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "providers"
 OLD_FORM = replace(EXTERNAL_SECRET, version="v1beta1")
@@ -60,7 +61,7 @@ async def test_example_becomes_ready(
         found = known.get((obj["apiVersion"], obj["kind"]))
         if found is not None and found.version != "v1beta1":
             validate(found, obj)
-    async with providing(transport(control_plane, "example-provider"), provided):
+    async with providing(as_provider(control_plane, "example-provider"), provided):
         control_plane.kubectl("apply", "-f", "-", input=text)
 
         async def ready() -> bool:

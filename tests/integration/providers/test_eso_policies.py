@@ -18,8 +18,9 @@ from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Kind
 from tests.integration.providers import eso_objects as objects
 from tests.support.control_plane import ControlPlaneHarness
-from tests.support.operating import eventually, read, transport
+from tests.support.operating import eventually, read
 from tests.support.providing import an_object, condition, content, install, message, providing
+from tests.support.rights import as_provider
 
 Values = dict[str, str] | None
 
@@ -72,7 +73,7 @@ async def place(
     await install(client, PROVIDER)
     found = Place(client, namespace, control_plane.create_namespace("remote"))
     await client.create(SECRET_STORE, objects.a_store(namespace, found.remote))
-    async with providing(transport(control_plane, "lab-eso"), PROVIDER):
+    async with providing(as_provider(control_plane, "lab-eso"), PROVIDER):
         yield found
 
 

@@ -18,7 +18,7 @@ from cobaltcore.runtime.meta import Key, Kind
 from tests.integration.providers import eso_objects as objects
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.fake_clock import FakeClock
-from tests.support.operating import eventually, transport
+from tests.support.operating import eventually
 from tests.support.providing import (
     Providing,
     condition,
@@ -28,6 +28,7 @@ from tests.support.providing import (
     providing,
     validate,
 )
+from tests.support.rights import as_provider
 
 AGENT = "lab-eso"
 
@@ -47,7 +48,7 @@ async def running(
     control_plane: ControlPlaneHarness, client: Client, clock: FakeClock
 ) -> AsyncIterator[Providing]:
     await install(client, PROVIDER)
-    wire = transport(control_plane, AGENT)
+    wire = as_provider(control_plane, AGENT)
     async with providing(wire, PROVIDER, clock=clock) as running:
         yield running
 

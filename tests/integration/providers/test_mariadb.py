@@ -22,8 +22,9 @@ from tests.support import played_volumes
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import FaultTransport
 from tests.support.mariadb import MariaDBHarness
-from tests.support.operating import eventually, read, transport
+from tests.support.operating import eventually, read
 from tests.support.providing import Providing, condition, content, install, message, providing
+from tests.support.rights import as_provider
 
 KINDS = (GRANT, USER, DATABASE, MARIADB)
 
@@ -32,7 +33,7 @@ KINDS = (GRANT, USER, DATABASE, MARIADB)
 async def wire(played_control_plane: ControlPlaneHarness, played_client: Client) -> FaultTransport:
     """The provider's connection, which counts its requests."""
     await install(played_client, provided())
-    return FaultTransport(transport(played_control_plane, "provider"))
+    return FaultTransport(as_provider(played_control_plane, "provider"))
 
 
 @pytest.fixture

@@ -15,9 +15,10 @@ from tests.integration.providers.mariadb_objects import a_secret
 from tests.support import played_volumes
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import FaultTransport
-from tests.support.operating import eventually, read, transport
+from tests.support.operating import eventually, read
 from tests.support.providing import Providing, condition, content, install, message, providing
 from tests.support.rabbitmq import RabbitMQHarness
+from tests.support.rights import as_provider
 
 KINDS = (POLICY, PERMISSION, USER, VHOST, CLUSTER)
 MADE = ("True", "SuccessfulCreateOrUpdate")
@@ -31,7 +32,7 @@ async def wire(
 ) -> FaultTransport:
     """The provider's connection, which counts its requests."""
     await install(played_client, objects.provided(rabbitmq_server))
-    return FaultTransport(transport(played_control_plane, "provider"))
+    return FaultTransport(as_provider(played_control_plane, "provider"))
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from tests.integration.providers import ceph_objects as objects
 from tests.support import ceph, played_volumes
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import FaultTransport
-from tests.support.operating import eventually, read, transport
+from tests.support.operating import eventually, read
 from tests.support.providing import (
     Providing,
     condition,
@@ -35,6 +35,7 @@ from tests.support.providing import (
     providing,
     validate,
 )
+from tests.support.rights import as_provider
 
 PARTS = ((CEPH_CLUSTER, "rook-ceph"), (CEPH_BLOCK_POOL, "images"), (CEPH_CLIENT, "glance"))
 
@@ -76,7 +77,7 @@ class Scene:
 
 @pytest.fixture
 async def wire(played_control_plane: ControlPlaneHarness) -> FaultTransport:
-    return FaultTransport(transport(played_control_plane, "rook-provider"))
+    return FaultTransport(as_provider(played_control_plane, "rook-provider"))
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from cobaltcore.runtime.meta import Key, Object
 from tests.support import played_volumes
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import CrashPoint, FaultTransport, When
-from tests.support.operating import eventually, read, transport
+from tests.support.operating import eventually, read
 from tests.support.providing import (
     Providing,
     an_object,
@@ -32,6 +32,7 @@ from tests.support.providing import (
     message,
     providing,
 )
+from tests.support.rights import as_provider
 
 PROVIDER = Provider(
     valkey.PROVIDER.name,
@@ -51,7 +52,7 @@ def a_cache(namespace: str, **spec: Any) -> Object:
 async def wire(played_control_plane: ControlPlaneHarness, played_client: Client) -> FaultTransport:
     """The provider's connection, which counts its requests."""
     await install(played_client, PROVIDER)
-    return FaultTransport(transport(played_control_plane, "provider"))
+    return FaultTransport(as_provider(played_control_plane, "provider"))
 
 
 @pytest.fixture

@@ -49,3 +49,11 @@ def _tables(labs: list[overview.Lab]) -> None:
     if nodes:
         output.data("")
         output.table(["LAB", "NODE", "STATE", "ADDRESS"], nodes)
+    parts = [
+        [lab.name, part.name, "Ready" if part.ready else "NotReady", part.runs, part.reason]
+        for lab in labs
+        for part in lab.parts
+    ]
+    if parts:
+        output.data("")
+        output.table(["LAB", "PROCESS", "STATE", "RUNS", "REASON"], parts)

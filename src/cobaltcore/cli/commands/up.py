@@ -6,16 +6,20 @@ from dataclasses import asdict
 from pathlib import Path
 
 from cobaltcore.cli import labs, output
-from cobaltcore.lab import cluster
+from cobaltcore.lab import cluster, stages
 
 HELP = "start the lab on this machine, or bring it back"
-STAGES = ("cluster",)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     labs.add_name(parser)
-    parser.add_argument("--until", choices=STAGES, default=STAGES[-1], help="where to stop")
+    parser.add_argument(
+        "--until",
+        choices=stages.NAMES,
+        default=stages.NAMES[-1],
+        help="where to stop (default: %(default)s)",
+    )
     parser.add_argument(
         "--nodes",
         type=int,
@@ -34,6 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="OCI layout that nodes pull images from (default: where `cobalt images` puts them)",
     )
     parser.add_argument(
+        "--dev",
+        action=argparse.BooleanOptionalAction,
+        help="run operators and providers from the source tree on this host (default: in pods)",
+    )
+    parser.add_argument(
         "--yes", action="store_true", help="install missing Debian packages without asking"
     )
     parser.add_argument(
@@ -50,12 +59,14 @@ def run(arguments: argparse.Namespace) -> int:
         nodes=arguments.nodes,
         audit=arguments.audit,
         images=arguments.images and arguments.images.absolute(),
+        dev=arguments.dev,
         install_packages=arguments.yes,
         merge_kubeconfig=arguments.merge_kubeconfig,
     )
-    result = cluster.up(
+    result = stages.up(
         labs.home_of(arguments),
         wishes,
+        until=arguments.until,
         shown=labs.phases_of(arguments),
         environment=os.environ,
     )

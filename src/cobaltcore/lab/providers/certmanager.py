@@ -21,7 +21,7 @@ from cobaltcore.api.foreign.certmanager import (
     CertificateStatus,
     SecretTemplate,
 )
-from cobaltcore.api.foreign.kubernetes import SECRET
+from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, SECRET
 from cobaltcore.lab.providers import certmanager_policy as policy
 from cobaltcore.lab.providers import provider
 from cobaltcore.lab.providers.certmanager_bundle import Bundles
@@ -275,4 +275,9 @@ def _controllers(setting: provider.Setting) -> Iterable[Controller]:
     yield Bundles(setting, issuers).controller
 
 
-PROVIDER = provider.Provider("certmanager", (ISSUER, CLUSTER_ISSUER, CERTIFICATE), _controllers)
+PROVIDER = provider.Provider(
+    "certmanager",
+    (ISSUER, CLUSTER_ISSUER, CERTIFICATE),
+    _controllers,
+    makes=(SECRET, CONFIG_MAP),
+)

@@ -17,7 +17,7 @@ from cobaltcore.api.foreign.eso import (
     SECRET_STORE,
     SecretStoreStatus,
 )
-from cobaltcore.api.foreign.kubernetes import NAMESPACE
+from cobaltcore.api.foreign.kubernetes import NAMESPACE, SECRET
 from cobaltcore.lab.providers import durations, eso_kubernetes, provider
 from cobaltcore.lab.providers import eso_content as content
 from cobaltcore.lab.providers.eso_external import Fetching
@@ -110,4 +110,5 @@ PROVIDER = provider.Provider(
         for version in versions
     ),
     _controllers,
+    makes=(SECRET,),
 )

@@ -7,6 +7,8 @@ credentials and role assignments. The parts are in `cobaltcore.lab.korc`.
 from collections.abc import Iterator
 from datetime import timedelta
 
+from cobaltcore.api.foreign.kubernetes import SECRET
+from cobaltcore.engine.rights import Rule
 from cobaltcore.lab.korc import keystone, kinds, references
 from cobaltcore.lab.korc.access import Access
 from cobaltcore.lab.korc.reconcile import IMPORT_POLL, Reconciler, SecretGuard
@@ -35,4 +37,10 @@ def controllers(
     yield SecretGuard(cluster, secrets, clock=clock).controller
 
 
-PROVIDER = Provider("korc", tuple(row.kind for row in kinds.TABLE), controllers)
+PROVIDER = Provider(
+    "korc",
+    tuple(row.kind for row in kinds.TABLE),
+    controllers,
+    # Secrets in use are held by finalizers.
+    extra=(Rule(SECRET.group, (SECRET.plural,), ("patch",)),),
+)

@@ -115,4 +115,10 @@ def controllers(
         yield mariadb_objects.Content(setting, row, address=address, run=run).controller
 
 
-PROVIDER = provider.Provider("mariadb", (MARIADB, DATABASE, USER, GRANT), controllers)
+PROVIDER = provider.Provider(
+    "mariadb",
+    (MARIADB, DATABASE, USER, GRANT),
+    controllers,
+    makes=servers.MAKES,
+    images=("mariadb",),
+)

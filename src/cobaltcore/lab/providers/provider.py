@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from cobaltcore.engine.rights import Rule
 from cobaltcore.lab import providers
 from cobaltcore.lab.providers import crds
 from cobaltcore.runtime import errors
@@ -42,6 +43,12 @@ class Provider:
     name: str
     kinds: tuple[Kind, ...]
     controllers: Callable[[Setting], Iterable[Controller]]
+    makes: tuple[Kind, ...] = ()
+    """Kinds that it creates, changes and deletes, apart from its own."""
+    extra: tuple[Rule, ...] = ()
+    """Rights beyond those."""
+    images: tuple[str, ...] = ()
+    """Components whose images its servers run."""
 
 
 def discover() -> dict[str, Provider]:

@@ -117,4 +117,10 @@ BROKERS = servers.Definition(
     stateful_set=rabbitmq_server.stateful_set_key,
     secrets=lambda obj: (str(rabbitmq_server.login_key(key_of(obj))),),
 )
-PROVIDER = provider.Provider("rabbitmq", (CLUSTER, VHOST, USER, PERMISSION, POLICY), controllers)
+PROVIDER = provider.Provider(
+    "rabbitmq",
+    (CLUSTER, VHOST, USER, PERMISSION, POLICY),
+    controllers,
+    makes=servers.MAKES,
+    images=("rabbitmq",),
+)

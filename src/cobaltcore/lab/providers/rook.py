@@ -6,6 +6,14 @@ and reported as not served. The parts are in `cobaltcore.lab.ceph`.
 
 from collections.abc import Iterator
 
+from cobaltcore.api.foreign.kubernetes import (
+    CONFIG_MAP,
+    DEPLOYMENT,
+    PERSISTENT_VOLUME_CLAIM,
+    POD,
+    SECRET,
+    SERVICE,
+)
 from cobaltcore.api.foreign.rook import (
     CEPH_BLOCK_POOL,
     CEPH_CLIENT,
@@ -13,6 +21,7 @@ from cobaltcore.api.foreign.rook import (
     CEPH_FILESYSTEM,
     CEPH_OBJECT_STORE,
 )
+from cobaltcore.engine.rights import Rule
 from cobaltcore.lab.ceph.client import Clients
 from cobaltcore.lab.ceph.cluster import Clusters
 from cobaltcore.lab.ceph.commands import Ceph, PodCeph
@@ -35,4 +44,15 @@ def controllers(setting: Setting, *, ceph: Ceph | None = None) -> Iterator[Contr
     yield Unserved(around, CEPH_OBJECT_STORE, "object stores").controller
 
 
-PROVIDER = Provider("rook", KINDS, controllers)
+PROVIDER = Provider(
+    "rook",
+    KINDS,
+    controllers,
+    makes=(DEPLOYMENT, SERVICE, CONFIG_MAP, SECRET, PERSISTENT_VOLUME_CLAIM),
+    # Ceph is asked by a program in the monitor's pod.
+    extra=(
+        Rule(POD.group, (POD.plural,), ("get", "list")),
+        Rule(POD.group, (f"{POD.plural}/exec",), ("create", "get")),
+    ),
+    images=("ceph",),
+)

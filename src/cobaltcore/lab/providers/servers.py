@@ -20,6 +20,8 @@ from cobaltcore.runtime.meta import Desired, Key, Kind, Object, Scope, Struct, k
 from cobaltcore.runtime.store import Change
 
 _CHILDREN = (CONFIG_MAP, SERVICE, STATEFUL_SET)
+MAKES = (*_CHILDREN, SECRET)
+"""What servers of all kinds consist of."""
 
 
 class CannotServe(Exception):

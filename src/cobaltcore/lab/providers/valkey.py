@@ -83,4 +83,10 @@ SERVERS = servers.Definition(
     stateful_set=valkey_server.stateful_set_key,
     secrets=lambda obj: (str(valkey_server.password_key(key_of(obj))),),
 )
-PROVIDER = provider.Provider("valkey", (VALKEY,), controllers)
+PROVIDER = provider.Provider(
+    "valkey",
+    (VALKEY,),
+    controllers,
+    makes=servers.MAKES,
+    images=("valkey",),
+)

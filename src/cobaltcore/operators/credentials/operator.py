@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable
 
+from cobaltcore.api.credentials import AGGREGATE
+from cobaltcore.api.foreign.kubernetes import SECRET
 from cobaltcore.engine.operator import Context, Operator
+from cobaltcore.engine.rights import Rights
 from cobaltcore.operators.credentials.aggregate import Aggregation
 from cobaltcore.operators.credentials.rotation import Rotation
 from cobaltcore.runtime.controller import Controller
@@ -12,4 +15,6 @@ def _controllers(context: Context) -> Iterable[Controller]:
     return [Aggregation(context).controller, Rotation(context).controller]
 
 
-OPERATOR = Operator("credentials", _controllers)
+OPERATOR = Operator(
+    "credentials", _controllers, rights=Rights(serves=(AGGREGATE,), makes=(SECRET,))
+)

@@ -8,8 +8,8 @@ from cobaltcore.runtime.client import Client
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.identity import Identity, identity, provider
 from tests.support.keystone import KeystoneHarness
-from tests.support.operating import transport
 from tests.support.providing import Providing, install, providing
+from tests.support.rights import as_provider
 
 
 @pytest.fixture(scope="session")
@@ -39,12 +39,12 @@ async def user(
 async def served(control_plane: ControlPlaneHarness, user: Identity) -> AsyncIterator[Identity]:
     """The same, with the provider running and the administrator's clouds.yaml in place."""
     await user.credentials()
-    async with providing(transport(control_plane, "korc"), provider(user.namespace)):
+    async with providing(as_provider(control_plane, "korc"), provider(user.namespace)):
         yield user
 
 
 @pytest.fixture
 async def running(control_plane: ControlPlaneHarness, user: Identity) -> AsyncIterator[Providing]:
     """The provider without anything to work on."""
-    async with providing(transport(control_plane, "korc"), provider(user.namespace)) as found:
+    async with providing(as_provider(control_plane, "korc"), provider(user.namespace)) as found:
         yield found

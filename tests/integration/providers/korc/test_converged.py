@@ -4,8 +4,9 @@ from cobaltcore.api.foreign import korc
 from cobaltcore.lab.korc import keystone
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.identity import Identity, counted, provider
-from tests.support.operating import eventually, transport
+from tests.support.operating import eventually
 from tests.support.providing import providing
+from tests.support.rights import as_provider
 
 
 async def test_converged_objects_need_no_requests(
@@ -13,7 +14,7 @@ async def test_converged_objects_need_no_requests(
 ) -> None:
     await user.credentials()
     await user.secret("password", {"password": "a password"})
-    async with providing(transport(control_plane, "korc"), provider(user.namespace)):
+    async with providing(as_provider(control_plane, "korc"), provider(user.namespace)):
         await user.managed(korc.DOMAIN, "home", name=user.unique("home"))
         await user.managed(korc.USER, "one", domainRef="home", passwordRef="password")
         await user.imported(korc.ROLE, "admin", name="admin")
@@ -22,7 +23,7 @@ async def test_converged_objects_need_no_requests(
 
     calls: list[keystone.Call] = []
     start = control_plane.mark()
-    wire = transport(control_plane, "korc-again")
+    wire = as_provider(control_plane, "korc-again")
     async with providing(wire, provider(user.namespace, dial=counted(calls))) as running:
         await eventually(running.rests, "at rest")
         meta = {"metadata": {"labels": {"looked": "at"}}}
@@ -39,7 +40,7 @@ async def test_a_changed_spec_costs_few_requests(
 ) -> None:
     calls: list[keystone.Call] = []
     await user.credentials()
-    wire = transport(control_plane, "korc")
+    wire = as_provider(control_plane, "korc")
     async with providing(wire, provider(user.namespace, dial=counted(calls))) as running:
         await user.managed(korc.ROLE, "one", name=user.unique("one"))
         await user.available(korc.ROLE, "one")

@@ -16,8 +16,9 @@ from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import CrashPoint, FaultTransport
 from tests.support.identity import WAIT_SECONDS, Identity, doomed, identity, provider
 from tests.support.keystone import KeystoneHarness
-from tests.support.operating import eventually, transport
+from tests.support.operating import eventually
 from tests.support.providing import Providing, install, providing
+from tests.support.rights import as_provider
 
 AT_ONCE = 4
 """Lives that are lived side by side; most of a life is waiting."""
@@ -107,7 +108,7 @@ async def _crashes(
             (life.change, life.is_changed),
             (life.end, life.is_ended),
         ]
-        wire = FaultTransport(transport(plane, "doomed-korc"))
+        wire = FaultTransport(as_provider(plane, "doomed-korc"))
         mortal = (
             provider(namespace, dial=doomed(point)) if side == "keystone" else provider(namespace)
         )
@@ -128,7 +129,7 @@ async def _crashes(
                 done += 1
             crashed = running.crashed
         if crashed:
-            async with providing(transport(plane, "surviving-korc"), provider(namespace)):
+            async with providing(as_provider(plane, "surviving-korc"), provider(namespace)):
                 await eventually(
                     acts[done][1], f"act {done} after {side} {point}", seconds=WAIT_SECONDS
                 )

@@ -15,8 +15,9 @@ from cobaltcore.lab.korc import keystone
 from cobaltcore.runtime import certificates
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.identity import Identity, counted, provider
-from tests.support.operating import eventually, transport
+from tests.support.operating import eventually
 from tests.support.providing import Providing, providing
+from tests.support.rights import as_provider
 
 
 async def test_missing_clouds_yaml_is_waited_for(user: Identity, running: Providing) -> None:
@@ -112,7 +113,7 @@ async def test_revoked_token_is_replaced_within_the_pass(
 ) -> None:
     calls: list[keystone.Call] = []
     await user.credentials()
-    wire = transport(control_plane, "korc")
+    wire = as_provider(control_plane, "korc")
     async with providing(wire, provider(user.namespace, dial=counted(calls))):
         await user.managed(korc.ROLE, "one", name=user.unique("one"))
         await user.available(korc.ROLE, "one")

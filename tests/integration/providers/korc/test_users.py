@@ -5,8 +5,8 @@ from cobaltcore.api.foreign.kubernetes import SECRET
 from cobaltcore.lab.korc import keystone
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.identity import Identity, counted, provider
-from tests.support.operating import transport
 from tests.support.providing import providing
+from tests.support.rights import as_provider
 
 
 async def a_user(served: Identity, **more: object) -> str:
@@ -209,7 +209,7 @@ async def test_spec_that_changes_while_a_pass_runs_is_not_missed(
             await user.change(korc.USER, "one", description="meanwhile")
 
     await user.credentials()
-    wire = transport(control_plane, "korc")
+    wire = as_provider(control_plane, "korc")
     async with providing(wire, provider(user.namespace, dial=counted([], before=meanwhile))):
         id_ = await a_user(user)
         await user.secret("password", {"password": "second password"})

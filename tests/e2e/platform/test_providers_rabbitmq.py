@@ -4,7 +4,6 @@ import base64
 import importlib.util
 import io
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,9 +41,8 @@ class Client:
 
 
 @pytest.fixture(scope="module")
-def images(lab: Lab) -> Iterator[dict[str, str]]:
-    with lab_providers.running(lab, "rabbitmq") as found:
-        yield found
+def images(lab: Lab) -> dict[str, str]:
+    return lab_providers.images(lab, ["rabbitmq"])
 
 
 @pytest.fixture

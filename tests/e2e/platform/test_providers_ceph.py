@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from cobaltcore.api.foreign.rook import DESTROY_DATA
-from tests.support import lab_ceph
+from tests.support import lab_providers
 from tests.support.lab import CommandFailed, Lab, eventually
 from tests.support.lab_ceph import LabCeph
 
@@ -15,9 +15,8 @@ DATA = (("pvc", "rook-ceph-mon-a"), ("pvc", "rook-ceph-osd-0"), ("secret", "rook
 
 
 @pytest.fixture(scope="module")
-def images(lab: Lab) -> Iterator[dict[str, str]]:
-    with lab_ceph.provided(lab) as found:
-        yield found
+def images(lab: Lab) -> dict[str, str]:
+    return lab_providers.images(lab, ["ceph", "libvirt"])
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Valkey in the lab: made from the example, used from a pod, restarted, kept and removed."""
 
 import base64
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -39,9 +38,8 @@ class Client:
 
 
 @pytest.fixture(scope="module")
-def images(lab: Lab) -> Iterator[dict[str, str]]:
-    with lab_providers.running(lab, "valkey") as found:
-        yield found
+def images(lab: Lab) -> dict[str, str]:
+    return lab_providers.images(lab, ["valkey"])
 
 
 @pytest.fixture

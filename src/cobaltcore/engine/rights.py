@@ -1,0 +1,71 @@
+"""What controllers may do in a cluster: data, and the rules that follow from it. Pure.
+
+Reading follows from the caches that controllers have; what they write is declared beside them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from cobaltcore.api.foreign.kubernetes import CLUSTER_ROLE, EVENT
+from cobaltcore.runtime.meta import Desired, Kind, Object
+
+READ = ("get", "list", "watch")
+WRITE = ("create", "delete", "patch", "update")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Verbs on resources of one API group, for example on a subresource."""
+
+    group: str
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What a set of controllers writes."""
+
+    serves: tuple[Kind, ...] = ()
+    """Kinds that it looks after: finalizers and status."""
+    makes: tuple[Kind, ...] = ()
+    """Kinds that it creates, changes and deletes."""
+    extra: tuple[Rule, ...] = ()
+
+
+def cluster_role(name: str, rights: Rights, reads: Iterable[Kind], **labels: str) -> Desired:
+    """All rights as one role."""
+    verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for each in _rules(rights, reads):
+        for resource in each.resources:
+            verbs[each.group, resource].update(each.verbs)
+    metadata: Object = {"name": name}
+    if labels:
+        metadata["labels"] = labels
+    return Desired(CLUSTER_ROLE, {"metadata": metadata, "rules": _grouped(verbs)})
+
+
+def _rules(rights: Rights, reads: Iterable[Kind]) -> Iterator[Rule]:
+    for kind in (*reads, *rights.serves, *rights.makes):
+        yield Rule(kind.group, (kind.plural,), READ)
+    for kind in rights.serves:
+        yield Rule(kind.group, (kind.plural,), ("patch", "update"))
+        yield Rule(kind.group, (f"{kind.plural}/status",), ("get", "patch", "update"))
+        # Owner references that block a deletion ask for this one.
+        yield Rule(kind.group, (f"{kind.plural}/finalizers",), ("update",))
+    for kind in rights.makes:
+        yield Rule(kind.group, (kind.plural,), WRITE)
+    yield Rule(EVENT.group, (EVENT.plural,), ("create", "patch"))
+    yield from rights.extra
+
+
+def _grouped(verbs: dict[tuple[str, str], set[str]]) -> list[Object]:
+    """Resources of a group that allow the same in one rule."""
+    rules: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (group, resource), allowed in sorted(verbs.items()):
+        rules[group, tuple(sorted(allowed))].append(resource)
+    return [
+        {"apiGroups": [group], "resources": resources, "verbs": list(allowed)}
+        for (group, allowed), resources in rules.items()
+    ]

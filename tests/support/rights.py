@@ -1,0 +1,43 @@
+"""Connections of operators and providers with the rights that they have in production."""
+
+from typing import Any
+from weakref import WeakSet
+
+import yaml
+
+from cobaltcore.lab.platform import accounts, workloads
+from cobaltcore.runtime import kubeconfig
+from cobaltcore.runtime.transport import HttpTransport
+from tests.support.control_plane import ControlPlaneHarness
+
+_granted: WeakSet[ControlPlaneHarness] = WeakSet()
+
+
+def acting(plane: ControlPlaneHarness, agent: str, account: str) -> HttpTransport:
+    """A connection of an account: what it may not do is refused by the API server."""
+    if plane not in _granted:
+        grant(plane)
+        _granted.add(plane)
+    content: dict[str, Any] = yaml.safe_load(plane.kubeconfig().read_text())
+    content["users"][0]["user"]["as"] = accounts.user(account)
+    path = plane.directory / f"{account}.kubeconfig"
+    path.write_text(yaml.safe_dump(content))
+    return HttpTransport(kubeconfig.load(path, environ={}), agent=agent)
+
+
+def as_operator(plane: ControlPlaneHarness, agent: str) -> HttpTransport:
+    return acting(plane, agent, accounts.OPERATORS)
+
+
+def as_provider(plane: ControlPlaneHarness, agent: str) -> HttpTransport:
+    return acting(plane, agent, accounts.PROVIDERS)
+
+
+def grant(plane: ControlPlaneHarness) -> None:
+    """Make the accounts with their roles."""
+    objects = [workloads.namespace(), *accounts.objects()]
+    text = yaml.safe_dump_all(
+        {"apiVersion": each.kind.api_version, "kind": each.kind.kind, **each.body}
+        for each in objects
+    )
+    plane.kubectl("apply", "--server-side", "-f", "-", input=text)

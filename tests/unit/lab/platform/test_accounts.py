@@ -1,0 +1,37 @@
+"""The roles that follow from the registry: complete, and far from an administrator's."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cobaltcore.engine import registry
+from cobaltcore.lab.platform import accounts
+from cobaltcore.lab.providers import provider
+
+
+def rules() -> Iterator[dict[str, Any]]:
+    for each in accounts.objects():
+        yield from each.body.get("rules", ())
+
+
+def test_no_role_has_a_wildcard_or_may_grant_rights() -> None:
+    for rule in rules():
+        assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
+        assert not {"escalate", "bind", "impersonate"} & set(rule["verbs"])
+        if "rbac.authorization.k8s.io" in rule["apiGroups"]:
+            assert not {"clusterroles", "clusterrolebindings"} & set(rule["resources"])
+
+
+def test_every_operator_and_provider_has_a_role_that_is_bound() -> None:
+    found = list(accounts.objects())
+    roles = {e.body["metadata"]["name"] for e in found if e.kind.kind == "ClusterRole"}
+    bound = {e.body["roleRef"]["name"] for e in found if e.kind.kind == "ClusterRoleBinding"}
+    assert {f"cobalt:operator:{each.name}" for each in registry.operators()} <= roles
+    assert {f"cobalt:provider:{name}" for name in provider.discover()} <= roles
+    assert bound == roles
+
+
+def test_operators_look_after_every_kind_that_they_declare() -> None:
+    resources = {resource for rule in rules() for resource in rule["resources"]}
+    for each in registry.operators():
+        for kind in each.rights.serves:
+            assert f"{kind.plural}/status" in resources
