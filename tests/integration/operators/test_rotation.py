@@ -23,6 +23,7 @@ from cobaltcore.runtime.meta import Key, Object
 from tests.support import services
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually, read, transport
+from tests.support.rights import as_operator
 
 AGENT = "credential-rotation"
 CLOUD = """
@@ -65,7 +66,10 @@ class World:
 async def world(installed_crds: ControlPlaneHarness, namespace: str) -> AsyncIterator[World]:
     installed_crds.install_crds(services.foreign_crds())
     observer = Client(transport(installed_crds, "test-observer"))
-    clients = [Client(transport(installed_crds, AGENT)), Client(transport(installed_crds, "korc"))]
+    clients = [
+        Client(as_operator(installed_crds, AGENT)),
+        Client(transport(installed_crds, "korc")),
+    ]
     own, other = (Cluster(each) for each in clients)
     managers = [
         Manager({"local": own}, OPERATOR.controllers(Context(own, "test"))),

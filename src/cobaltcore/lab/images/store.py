@@ -24,6 +24,10 @@ from cobaltcore.runtime import files
 RECORD_FORMAT = 1
 
 
+class Busy(errors.LabError):
+    """Another build works in the store."""
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an image was made from and what came out."""
 
@@ -84,7 +88,7 @@ class Store:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         except BlockingIOError as error:
-            raise errors.LabError(
+            raise Busy(
                 f"another build works in {self.directory} right now",
                 hint="wait until it has ended, then try again",
             ) from error

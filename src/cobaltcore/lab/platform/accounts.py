@@ -61,7 +61,7 @@ def objects() -> Iterator[Desired]:
 def operator_roles() -> Iterator[Desired]:
     """One role per operator, so that each may also be deployed alone."""
     for each in registry.operators():
-        cluster = Cluster(Client(_Nowhere()))
+        cluster = Cluster(Client(Nowhere()))
         context = Context(cluster, "")
         controllers = list(each.controllers(context))
         each.webhooks(context, Webhooks())
@@ -77,7 +77,7 @@ def operator_roles() -> Iterator[Desired]:
 def provider_roles() -> Iterator[Desired]:
     """One role per provider, and one for the kinds that they install."""
     for each in provider.discover().values():
-        cluster = Cluster(Client(_Nowhere()))
+        cluster = Cluster(Client(Nowhere()))
         reads = _read(cluster, list(each.controllers(provider.Setting(cluster, ""))))
         written = Rights(serves=each.kinds, makes=each.makes, extra=each.extra)
         yield rights.cluster_role(f"cobalt:provider:{each.name}", written, reads)
@@ -119,7 +119,7 @@ def _bound(kind: Kind, role: str, account: str) -> dict[str, object]:
     }
 
 
-class _Nowhere:
+class Nowhere:
     """For controllers that are only looked at: nobody is asked."""
 
     async def send(self, request: Request) -> Response:

@@ -4,12 +4,15 @@ A name by digest changes with the image, so that what was rebuilt is rolled out.
 """
 
 import shutil
+import signal
 from collections.abc import Iterable
 from pathlib import Path
 
 from cobaltcore.api import release
 from cobaltcore.lab import packages, phases, record
-from cobaltcore.lab.images import build, buildah, recipe, sources
+from cobaltcore.lab.images import build, buildah, recipe, sources, store
+
+POLL_SECONDS = 0.5
 
 
 def ensure(
@@ -26,5 +29,24 @@ def ensure(
         with shown.phase("packages") as phase:
             packages.install(buildah.PACKAGES, report=phase.detail)
     wishes = build.Wishes(release=release.DEFAULT, names=wanted)
-    result = build.build(sources.find(), Path(instance.images), wishes, shown)
+    result = _build(Path(instance.images), wishes, shown)
     return {name: f"{recipe.REGISTRY}/{name}@{result.records[name].digest}" for name in wanted}
+
+
+def _build(directory: Path, wishes: build.Wishes, shown: phases.Phases) -> build.Result:
+    """Build what is out of date; wait for a build of somebody else first."""
+    while True:
+        try:
+            return build.build(sources.find(), directory, wishes, shown)
+        except store.Busy:
+            with shown.phase("images of another build"):
+                _wait(store.Store(directory))
+
+
+def _wait(kept: store.Store) -> None:
+    while True:
+        try:
+            with kept.locked():
+                return
+        except store.Busy:
+            signal.sigtimedwait((), POLL_SECONDS)

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from cobaltcore.api.credentials import AGGREGATE
+from cobaltcore.api.credentials import AGGREGATE, ROTATION
+from cobaltcore.api.foreign import korc
 from cobaltcore.api.foreign.kubernetes import SECRET
 from cobaltcore.engine.operator import Context, Operator
 from cobaltcore.engine.rights import Rights
@@ -16,5 +17,7 @@ def _controllers(context: Context) -> Iterable[Controller]:
 
 
 OPERATOR = Operator(
-    "credentials", _controllers, rights=Rights(serves=(AGGREGATE,), makes=(SECRET,))
+    "credentials",
+    _controllers,
+    rights=Rights(serves=(AGGREGATE, ROTATION), makes=(SECRET, korc.APPLICATION_CREDENTIAL)),
 )

@@ -1,9 +1,10 @@
 """OVN: the network's databases and the nodes that take part in it."""
 
-from cobaltcore.api.ovn import CHASSIS
+from cobaltcore.api.ovn import CHASSIS, CLUSTER
 from cobaltcore.engine.operator import Context, Operator
+from cobaltcore.engine.rights import Rights
 from cobaltcore.operators.ovn.chassis_owner import ChassisOwner
-from cobaltcore.operators.ovn.controller import ClusterController
+from cobaltcore.operators.ovn.controller import CHILDREN, ClusterController
 from cobaltcore.runtime.admission import Webhooks
 
 
@@ -15,4 +16,5 @@ OPERATOR = Operator(
     "ovn",
     controllers=lambda context: [ClusterController(context).controller],
     webhooks=_webhooks,
+    rights=Rights(serves=(CLUSTER, CHASSIS), makes=(CHASSIS, *(kind for kind, _ in CHILDREN))),
 )

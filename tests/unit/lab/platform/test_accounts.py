@@ -4,8 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from cobaltcore.engine import registry
+from cobaltcore.engine.operator import Context
 from cobaltcore.lab.platform import accounts
 from cobaltcore.lab.providers import provider
+from cobaltcore.runtime.admission import Webhooks
+from cobaltcore.runtime.client import Client
+from cobaltcore.runtime.cluster import Cluster
+from cobaltcore.runtime.controller import Controller
 
 
 def rules() -> Iterator[dict[str, Any]]:
@@ -35,3 +40,25 @@ def test_operators_look_after_every_kind_that_they_declare() -> None:
     for each in registry.operators():
         for kind in each.rights.serves:
             assert f"{kind.plural}/status" in resources
+
+
+def _watch(cluster: Cluster, controllers: list[Controller]) -> None:
+    for controller in controllers:
+        for source in controller.sources:
+            cluster.informer(source.kind, source.scope)
+
+
+def test_all_operators_share_their_caches_in_one_process() -> None:
+    cluster = Cluster(Client(accounts.Nowhere()))
+    context = Context(cluster, "")
+    for each in registry.operators():
+        each.webhooks(context, Webhooks())
+    _watch(cluster, [c for each in registry.operators() for c in each.controllers(context)])
+
+
+def test_all_providers_share_their_caches_in_one_process() -> None:
+    cluster = Cluster(Client(accounts.Nowhere()))
+    setting = provider.Setting(cluster, "")
+    _watch(
+        cluster, [c for each in provider.discover().values() for c in each.controllers(setting)]
+    )
