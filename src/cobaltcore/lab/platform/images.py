@@ -3,14 +3,13 @@
 A name by digest changes with the image, so that what was rebuilt is rolled out.
 """
 
-import shutil
 import signal
 from collections.abc import Iterable
 from pathlib import Path
 
 from cobaltcore.api import release
-from cobaltcore.lab import packages, phases, record
-from cobaltcore.lab.images import build, buildah, recipe, sources, store
+from cobaltcore.lab import phases, record
+from cobaltcore.lab.images import build, recipe, sources, store
 
 POLL_SECONDS = 0.5
 
@@ -24,11 +23,7 @@ def ensure(
 ) -> dict[str, str]:
     """Bring images up to date where the instance pulls from; return their references by name."""
     wanted = sorted(names)
-    missing = [program for program in buildah.PROGRAMS if not shutil.which(program)]
-    if missing and install_packages:
-        with shown.phase("packages") as phase:
-            packages.install(buildah.PACKAGES, report=phase.detail)
-    wishes = build.Wishes(release=release.DEFAULT, names=wanted)
+    wishes = build.Wishes(release=release.DEFAULT, names=wanted, install_packages=install_packages)
     result = _build(Path(instance.images), wishes, shown)
     return {name: f"{recipe.REGISTRY}/{name}@{result.records[name].digest}" for name in wanted}
 
