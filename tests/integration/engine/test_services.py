@@ -17,6 +17,7 @@ CONDITIONS = {
     "Placement": [*COMMON, *END],
     "Glance": [*COMMON, "CephConnected", *END],
     "Neutron": [*COMMON, "MessagingReady", "OVNConnected", *END],
+    "Cinder": [*COMMON, "MessagingReady", "CephConnected", "VolumeTypesReady", *END],
     "Nova": [
         *COMMON, "MessagingReady", "CephConnected", "CellsReady", "ConductorReady",
         "SchedulerReady", "DeploymentReady", "ComputeReady", "APIReady",
@@ -27,10 +28,11 @@ SEEDS = {
     "Placement": {"Ready"},
     "Glance": {"Ready", "DatabaseReady", "CephConnected"},
     "Neutron": {"Ready", "OVNConnected"},
+    "Cinder": {"Ready", "CephConnected"},
     "Nova": {"Ready", "APIReady", "SchedulerReady", "ConductorReady"},
 }
 """The conditions that the requirements show."""
-PORTS = {"Placement": 8778, "Glance": 9292, "Neutron": 9696, "Nova": 8774}
+PORTS = {"Placement": 8778, "Glance": 9292, "Neutron": 9696, "Nova": 8774, "Cinder": 8776}
 EXAMPLES = [
     pytest.param(each, id=f"{kind.lower()}-{number}")
     for kind in CONDITIONS
