@@ -25,7 +25,7 @@ class Candidate:
     @property
     def writes(self) -> bool:
         """Whether it answers changes with a write."""
-        return self.case != "read"
+        return self.case not in ("read", "seen")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from cobaltcore.engine import references
 from cobaltcore.engine.definition import Service
 from cobaltcore.engine.desired import names
 from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.controller import Source, itself, owner
+from cobaltcore.runtime.controller import Source, owner, unless_told
 from cobaltcore.runtime.meta import Key, Kind, Object, Scope, key_of
 from cobaltcore.runtime.store import Change
 
@@ -68,7 +68,7 @@ def sources(cluster: Cluster, service: Service) -> list[Source]:
     index_pods_of_jobs(cluster)
     named = referrers_of(cluster, service.kind)
     return [
-        Source(service.kind, itself),
+        Source(service.kind, unless_told),
         *(
             Source(kind, _each(owner(service.kind), named(kind), _by_labels(service)), scope)
             for kind, scope in CHILDREN

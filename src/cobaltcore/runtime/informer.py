@@ -79,9 +79,9 @@ class Informer:
         """Cached objects by an index."""
         return self._store.find(index, value)
 
-    def observe(self, obj: Object) -> None:
+    def observe(self, obj: Object, *, status_of_ours: bool = False) -> None:
         """Take in the answer to a write of ours, ahead of the watch."""
-        self._put(obj)
+        self._put(obj, status_of_ours=status_of_ours)
 
     async def run(self) -> None:
         """Follow the server until cancelled; raise only what waiting cannot cure at the start."""
@@ -170,10 +170,12 @@ class Informer:
         else:
             self._put(event.object, initial=initial)
 
-    def _put(self, obj: Object, *, initial: bool = False) -> None:
+    def _put(self, obj: Object, *, initial: bool = False, status_of_ours: bool = False) -> None:
         # Field ownership is the server's book-keeping and half of an object's size.
         obj["metadata"].pop("managedFields", None)
-        change = self._store.put(obj, initial=initial and not self.synced.is_set())
+        change = self._store.put(
+            obj, initial=initial and not self.synced.is_set(), status_of_ours=status_of_ours
+        )
         if change is not None:
             self._tell(change)
 

@@ -25,5 +25,5 @@ async def write(
         "status": status,
     }
     result = await cluster.client.apply(kind, body, manager=manager, subresource="status")
-    cluster.observe(kind, result)
+    cluster.observe(kind, result, status_of_ours=True)
     return True

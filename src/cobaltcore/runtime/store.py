@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from cobaltcore.runtime.meta import Key, Object, key_of
 
+_WISHES = ("generation", "labels", "annotations", "finalizers", "deletionTimestamp")
 IndexFunction = Callable[[Object], Iterable[str]]
 
 
@@ -19,6 +20,8 @@ class Change(NamedTuple):
     old: Object | None
     new: Object | None
     initial: bool = False
+    told: bool = False
+    """Nothing differs but a status that this process has just written itself."""
 
     @property
     def latest(self) -> Object:
@@ -38,6 +41,12 @@ def owner_uids(obj: Object) -> Iterator[str]:
 def version_of(obj: Object) -> int:
     """Resource versions of one kind grow; they are compared as numbers."""
     return int(obj["metadata"].get("resourceVersion") or 0)
+
+
+def _same_but_status(old: Object, new: Object) -> bool:
+    """Whether no wish has changed between two states; a new spec is a new generation."""
+    one, other = old["metadata"], new["metadata"]
+    return all(one.get(name) == other.get(name) for name in _WISHES)
 
 
 class Store:
@@ -76,7 +85,9 @@ class Store:
         """Objects that an index function gave `value` for."""
         return [self._objects[key] for key in self._indexes[index].get(value, ())]
 
-    def put(self, obj: Object, *, initial: bool = False) -> Change | None:
+    def put(
+        self, obj: Object, *, initial: bool = False, status_of_ours: bool = False
+    ) -> Change | None:
         """Take in a state; return the change, or None if it is nothing new."""
         key = key_of(obj)
         old = self._objects.get(key)
@@ -90,7 +101,8 @@ class Store:
         self._objects[key] = obj
         for name in self._functions:
             self._link(name, key, obj)
-        return Change(key, old, obj, initial)
+        told = status_of_ours and old is not None and _same_but_status(old, obj)
+        return Change(key, old, obj, initial, told)
 
     def remove(self, key: Key, *, version: int) -> Change | None:
         """Forget an object that went away at `version`."""

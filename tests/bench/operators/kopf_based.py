@@ -1,9 +1,9 @@
 """The measured operator on Kopf, doing the same work per object with the cheapest set-up it has.
 
 No peering, no posted events, no scanning for new kinds, logs of warnings only, coroutines instead
-of threads, uvloop. `read` and `write` use on.event, which keeps no state of its own; `changes`
-uses on.create, on.update and on.resume, with their state in the status, so that it needs no
-request beyond the one that writes the answer.
+of threads, uvloop. `read` and `write` use on.event, which keeps no state of its own; `seen` and
+`changes` do the same work in on.create, on.update and on.resume, with their state in the status, so
+that they need no request beyond the one that writes the answer.
 """
 
 import asyncio
@@ -38,9 +38,9 @@ def _register(meter: Meter, case: str) -> None:
             patch.status["observed"] = spec["round"]
 
     kopf.on.login()(kopf.login_with_kubeconfig)
-    if case == "changes":
+    if case in ("seen", "changes"):
         for when in (kopf.on.create, kopf.on.update, kopf.on.resume):
-            when(*_KIND, id="answer")(answer)
+            when(*_KIND, id="answer")(look if case == "seen" else answer)
     else:
         kopf.on.event(*_KIND)(answer if case == "write" else look)
 

@@ -14,7 +14,7 @@ import uvloop
 from cobaltcore.runtime import kubeconfig, log, status
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.controller import Controller, Source, itself
+from cobaltcore.runtime.controller import Controller, Source, unless_told
 from cobaltcore.runtime.manager import Manager
 from cobaltcore.runtime.meta import Key, Scope
 from cobaltcore.runtime.transport import HttpTransport
@@ -29,7 +29,7 @@ class WidgetOperator:
         self._cluster = cluster
         self._meter = meter
         self._writes = writes
-        sources = [Source(WIDGET, itself, Scope(namespace))]
+        sources = [Source(WIDGET, unless_told, Scope(namespace))]
         self.controller = Controller("widget", self.reconcile, sources)
 
     async def reconcile(self, key: Key) -> timedelta | None:

@@ -28,7 +28,7 @@ from cobaltcore.operators.controlplane.teardown import FINALIZER, Teardown
 from cobaltcore.operators.controlplane.view import OPERATOR, View
 from cobaltcore.runtime import conditions, finalizers, status
 from cobaltcore.runtime.apply import Applier
-from cobaltcore.runtime.controller import Controller, KeysOf, Source, itself, owner
+from cobaltcore.runtime.controller import Controller, KeysOf, Source, owner, unless_told
 from cobaltcore.runtime.events import Recorder
 from cobaltcore.runtime.meta import Key, Kind, Object, Scope, key_of
 from cobaltcore.runtime.store import Change
@@ -83,7 +83,7 @@ class ControlPlaneController:
             "controlplane",
             self.reconcile,
             [
-                Source(KIND, itself),
+                Source(KIND, unless_told),
                 *(Source(kind, self._concerned(kind), scope) for kind, scope in CHILDREN),
             ],
             clock=context.clock,

@@ -17,7 +17,7 @@ from cobaltcore.operators.credentials.merge import Merged, merge
 from cobaltcore.runtime import conditions, status
 from cobaltcore.runtime.apply import Applier, ForeignObject
 from cobaltcore.runtime.clock import timestamp
-from cobaltcore.runtime.controller import Controller, Source, itself, owner, referrers
+from cobaltcore.runtime.controller import Controller, Source, owner, referrers, unless_told
 from cobaltcore.runtime.meta import Condition, Desired, Key, Object, Scope
 from cobaltcore.runtime.store import Change
 
@@ -40,7 +40,7 @@ class Aggregation:
             "secretaggregate",
             self.reconcile,
             [
-                Source(AGGREGATE, itself),
+                Source(AGGREGATE, unless_told),
                 Source(SECRET, self._concerned, Scope(metadata_only=True)),
             ],
             clock=context.clock,

@@ -26,7 +26,7 @@ from cobaltcore.operators.credentials.subject import Missing, Subjects
 from cobaltcore.runtime import conditions, status
 from cobaltcore.runtime.apply import Applier
 from cobaltcore.runtime.clock import parse_timestamp, timestamp
-from cobaltcore.runtime.controller import Controller, Source, itself, owner
+from cobaltcore.runtime.controller import Controller, Source, owner, unless_told
 from cobaltcore.runtime.meta import Condition, Key, Object
 from cobaltcore.runtime.store import Change
 
@@ -60,7 +60,7 @@ class Rotation:
             "credentialrotation",
             self.reconcile,
             [
-                Source(ROTATION, itself),
+                Source(ROTATION, unless_told),
                 Source(korc.APPLICATION_CREDENTIAL, owner(ROTATION), OPTIONAL),
                 Source(korc.USER, self._neighbours, OPTIONAL),
                 Source(korc.PROJECT, self._neighbours, OPTIONAL),
