@@ -147,6 +147,8 @@ class Compute(PodSettings):
 
     virtualization: Literal["auto", "kvm", "qemu"] = "auto"
     """How servers run: kvm needs hardware support, qemu emulates, auto tries kvm on each node."""
+    libvirt_image: Image | None = None
+    """Container image of libvirt and QEMU. Unset: that of the release, from where Nova's comes."""
     volume_keys: Annotated[list[VolumeKey], Meta(max_length=16), list_map("user")] | None = None
     """Ceph users whose volumes servers attach; their keys are made known to libvirt on each node.
     Unset: those of the backends of the Cinder named cinder in the same namespace."""

@@ -98,6 +98,8 @@ class Step:
     when: Callable[[Facts], bool] = lambda facts: True
     needs: tuple[str, ...] | None = None
     """Conditions that come first; None: those of all steps before. Others run beside it."""
+    gates: bool = True
+    """Whether workloads wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +213,8 @@ class Service:
     """Secrets that its steps make and must see again, by the name of the object."""
     watches: Mapping[Kind, Scope] = field(default_factory=dict)
     """Further kinds that it looks at."""
+    follows: tuple[Kind, ...] = ()
+    """Kinds of which every object concerns it, in the index `every`."""
     references: Callable[[Key, Any], Iterable[tuple[Kind, Key]]] = lambda key, spec: ()
     """Objects that its spec concerns and that no field of a shared block names."""
 

@@ -13,6 +13,7 @@ IMAGE_TAGS = {
         "memcached": "1.6.18",
         "ovn": "23.03.1",
         "ovs": "3.1.0",
+        "libvirt": "9.0.0",
     }
 }
 

@@ -64,6 +64,8 @@ def sources(cluster: Cluster, service: Service) -> list[Source]:
         cluster.informer(kind, scope)
     own = cluster.informer(service.kind)
     own.add_index("names", _names(service))
+    for kind in service.follows:
+        cluster.informer(kind).add_index("every", lambda obj: ("",))
     cluster.informer(ENDPOINT_SLICE, OURS).add_index("service", _service_of_slice)
     index_pods_of_jobs(cluster)
     named = referrers_of(cluster, service.kind)
@@ -75,6 +77,7 @@ def sources(cluster: Cluster, service: Service) -> list[Source]:
         ),
         *(Source(kind, named(kind), scope) for kind, scope in BACKING),
         *(Source(kind, named(kind), scope) for kind, scope in service.watches.items()),
+        *(Source(kind, _everyone(cluster, service)) for kind in service.follows),
         *(Source(d.kind, named(d.kind)) for d in base.definitions() if _is_service(d, service)),
         Source(POD, _by_labels(service), OURS),
         Source(ENDPOINT_SLICE, _by_labels(service), OURS),
@@ -127,6 +130,10 @@ def concerned(service: Service, key: Key, spec: Any) -> Iterator[tuple[Kind, Key
     """Objects of others that a spec names; Secrets and ConfigMaps are read with their content."""
     yield from references.named(key.namespace, spec)
     yield from service.references(key, spec)
+
+
+def _everyone(cluster: Cluster, service: Service) -> Callable[[Change], list[Key]]:
+    return lambda change: [key_of(each) for each in cluster.informer(service.kind).objects()]
 
 
 def _is_service(definition: base.Definition, service: Service) -> bool:

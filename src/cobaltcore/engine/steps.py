@@ -106,7 +106,7 @@ def chain(facts: Facts) -> tuple[Step, ...]:
         Step("MessagingReady", messaging_made, when=_uses_broker, needs=("ConfigReady",)),
         *facts.service.steps,
     )
-    before = tuple(step.condition for step in prepared)
+    before = tuple(step.condition for step in prepared if step.gates)
     return (
         *prepared,
         *_workload_steps(facts, before),

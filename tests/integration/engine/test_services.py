@@ -19,7 +19,7 @@ CONDITIONS = {
     "Neutron": [*COMMON, "MessagingReady", "OVNConnected", *END],
     "Cinder": [*COMMON, "MessagingReady", "CephConnected", "VolumeTypesReady", *END],
     "Nova": [
-        *COMMON, "MessagingReady", "CephConnected", "CellsReady", "ConductorReady",
+        *COMMON, "MessagingReady", "CephConnected", "CellsReady", "LibvirtReady", "ConductorReady",
         "SchedulerReady", "DeploymentReady", "ComputeReady", "APIReady",
     ],
 }  # fmt: skip

@@ -1,10 +1,10 @@
 """nova.conf of the control plane and of the hypervisors. Pure."""
 
-from cobaltcore.engine import access, ceph, oslo, program, uwsgi
+from cobaltcore.engine import access, ceph, oslo, program
 from cobaltcore.engine.definition import Config, Facts
 from cobaltcore.engine.desired import inifile, names
 from cobaltcore.engine.desired.inifile import Sections
-from cobaltcore.services.nova.steps import cells, compute, metadata
+from cobaltcore.services.nova.steps import cells, compute, hypervisor, metadata
 
 PEERS = ("placement", "neutron", "cinder")
 """Services that Nova calls in its own name."""
@@ -54,7 +54,7 @@ def render(facts: Facts) -> Config:
     )
 
 
-def hypervisor(facts: Facts) -> Config:
+def node(facts: Facts) -> Config:
     """The configuration of nova-compute: it reaches no database."""
     options = inifile.merge(
         oslo.lock_options(),
@@ -112,7 +112,8 @@ def _libvirt(facts: Facts) -> Sections:
     section = {
         "connection_uri": f"qemu+unix:///system?socket={compute.LIBVIRT_DIR}/libvirt-sock",
         "hw_machine_type": "x86_64=pc",
-        "live_migration_scheme": "tls" if uwsgi.is_encrypted(facts) else "tcp",
+        "live_migration_scheme": "tls" if hypervisor.issuer(facts) else "tcp",
+        "live_migration_with_native_tls": "true" if hypervisor.issuer(facts) else "false",
         "live_migration_permit_auto_converge": "true",
     }
     virtualization = facts.spec.compute.virtualization

@@ -3,10 +3,11 @@
 from itertools import chain
 
 from cobaltcore.api import nova
+from cobaltcore.api.foreign.kubernetes import NODE
 from cobaltcore.engine.definition import Facts, Service, Step, Workload
 from cobaltcore.engine.desired import names
 from cobaltcore.services.nova import config
-from cobaltcore.services.nova.steps import cells, compute, metadata
+from cobaltcore.services.nova.steps import cells, compute, hypervisor, metadata
 
 WSGI = {
     "OS_NOVA_CONFIG_FILES": f"{names.VENV}/etc/nova/api-paste.ini;nova.conf",
@@ -76,12 +77,14 @@ SERVICE = Service(
     databases=cells.databases,
     virtual_hosts=cells.virtual_hosts,
     config=config.render,
-    configs={"compute": config.hypervisor},
+    configs={"compute": config.node},
     migration=cells.migration,
     references=compute.references,
+    follows=(NODE,),
     steps=(
         Step("CephConnected", compute.connected, when=compute.uses_ceph, needs=("ConfigReady",)),
         Step("CellsReady", cells.mapped, needs=("DatabaseReady",)),
+        Step("LibvirtReady", hypervisor.libvirt_runs, needs=("ConfigReady",), gates=False),
     ),
     workloads=workloads,
 )

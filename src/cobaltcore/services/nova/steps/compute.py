@@ -90,7 +90,7 @@ def _workload(facts: Facts, cell: Cell, without: dict[str, tuple[str, ...]]) -> 
         f"compute{cell.suffix}",
         command=("nova-compute", *options),
         condition="ComputeReady",
-        needs=("ConductorReady",),
+        needs=("ConductorReady", "LibvirtReady"),
         config="compute",
         settings=lambda spec: spec.compute,
         secret_environment={}
