@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from cobaltcore.lab import cluster, home, phases, record
+from cobaltcore.lab.cloud import stage
 from cobaltcore.lab.platform import stage as platform
 
 
@@ -34,8 +35,21 @@ def _operators(scene: Scene) -> None:
     )
 
 
+def _cloud(scene: Scene) -> None:
+    stage.cloud(
+        scene.place,
+        scene.instance,
+        shown=scene.shown,
+        install_packages=scene.wishes.install_packages,
+    )
+
+
+def _demo(scene: Scene) -> None:
+    stage.demo(scene.place, scene.instance, shown=scene.shown)
+
+
 CLUSTER = "cluster"
-STAGES: Mapping[str, Stage] = {"operators": _operators}
+STAGES: Mapping[str, Stage] = {"operators": _operators, "cloud": _cloud, "demo": _demo}
 """After the cluster, in order."""
 NAMES = (CLUSTER, *STAGES)
 

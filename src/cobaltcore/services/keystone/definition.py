@@ -22,8 +22,8 @@ SERVICE = Service(
     mounts=keys.mounts,
     generated=keys.generated,
     steps=(
-        Step("FernetKeysReady", keys.fernet),
-        Step("CredentialKeysReady", keys.credential),
+        Step("FernetKeysReady", keys.fernet, needs=()),
+        Step("CredentialKeysReady", keys.credential, needs=()),
         Step("BootstrapReady", bootstrap.bootstrapped),
     ),
     workloads=lambda facts: (
