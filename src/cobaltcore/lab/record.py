@@ -4,7 +4,7 @@ Standard library only.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 FILE = "instance.json"
@@ -28,8 +28,13 @@ class Instance:
 
 
 def read(directory: Path) -> Instance:
-    """Read the record of an instance; raises FileNotFoundError if there is none."""
-    return Instance(**json.loads((directory / FILE).read_text()))
+    """Read the record of an instance; raises FileNotFoundError if there is none.
+
+    What a newer release wrote and this one does not know is left out.
+    """
+    known = {each.name for each in fields(Instance)}
+    found = json.loads((directory / FILE).read_text())
+    return Instance(**{name: value for name, value in found.items() if name in known})
 
 
 def write(directory: Path, instance: Instance) -> None:

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,9 @@ def test_a_stopped_instance_says_how_to_start_it(tmp_path: Path) -> None:
     with pytest.raises(errors.LabError, match="is stopped") as caught:
         place.running()
     assert caught.value.hint == "start it with: cobalt up --name second"
+
+
+def test_what_a_newer_release_wrote_does_not_hinder_this_one(tmp_path: Path) -> None:
+    written = {"name": "lab", "index": 1, "nodes": 3, "colour": "blue"}
+    (tmp_path / record.FILE).write_text(json.dumps(written))
+    assert record.read(tmp_path) == record.Instance(name="lab", index=1, nodes=3)
