@@ -20,7 +20,10 @@ from tests.support import busybox, workloads
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 180.0
+PATIENCE_SECONDS = 300.0
+# Asking costs a process each time: soon at first, then less and less often.
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 1.0
 
 
 class CommandFailed(AssertionError):
@@ -30,10 +33,12 @@ class CommandFailed(AssertionError):
 def eventually(condition: Callable[[], T], what: str, *, seconds: float = PATIENCE_SECONDS) -> T:
     """Wait until a condition returns something true, and return that."""
     deadline = time.monotonic() + seconds
+    pause = FIRST_PAUSE_SECONDS
     while not (found := condition()):
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds:.0f} s: {what}")
-        select.select([], [], [], 0.1)
+        select.select([], [], [], pause)
+        pause = min(pause * 1.3, LONGEST_PAUSE_SECONDS)
     return found
 
 
@@ -130,10 +135,13 @@ class Lab:
         return {node["metadata"]["name"] for node in nodes if _is_true(node, "Ready")}
 
     def wait_for_pod(self, namespace: str, name: str) -> None:
-        eventually(
-            lambda: _is_true(self.get("pod", "-n", namespace, name), "Ready"),
-            f"pod {name} Ready: {self.kubectl('get', 'pods', '-A', '-o', 'wide')}",
-        )
+        wait = ("wait", "--for=condition=Ready", "--timeout=30s", "-n", namespace, f"pod/{name}")
+        try:
+            eventually(lambda: self.attempt(*wait), f"pod {name} Ready")
+        except AssertionError as error:
+            pods = self.attempt("get", "pods", "-A", "-o", "wide")
+            events = self.attempt("get", "events", "-n", namespace)
+            raise AssertionError(f"{error}\n{pods}\n{events}") from error
 
     # --- processes ----------------------------------------------------------------------------
 

@@ -60,11 +60,11 @@ class Run:
 
     def stale(self) -> list[str]:
         """What has to be built, as far as that can be known before building anything."""
-        known = self.context.kept.records(self.context.pinned.name)
         self.done = {}
+        known = self.context.kept.records(self.context.pinned.name)
         for name in self.recipes:
-            if name in known and not self.wishes.is_forced and self._is_current(known[name]):
-                self.done[name] = known[name]
+            if record := self._current(name, known.get(name)):
+                self.done[name] = record
         return [name for name in self.recipes if name not in self.done]
 
     def build(self, shop: workshop.Workshop, phase: phases.Phase) -> None:
@@ -133,15 +133,27 @@ class Run:
         began = time.monotonic()
         made, given = self.recipes[name], self.given[name]
         parents = {parent: self.done[parent] for parent in made.parents}
-        known = self.context.kept.records(self.context.pinned.name).get(name)
-        if known and not self.wishes.is_forced and self._is_current(known):
-            return known
+        known = self.context.kept.records(self.context.pinned.name)
+        if record := self._current(name, known.get(name)):
+            return record
         digest = shop.make(made, given, parents)
         if not self.context.archive:
             self.context.archive = shop.archive_state()
         record = finish.record(made, given, digest, parents=parents, context=self.context)
         self.seconds[name] = round(time.monotonic() - began, 1)
         return record
+
+    def _current(self, name: str, latest: store.Record | None) -> store.Record | None:
+        """The build of an image that fits: the latest, or an earlier one, which then is it again."""
+        if self.wishes.is_forced:
+            return None
+        if latest and self._is_current(latest):
+            return latest
+        for record in self.context.kept.builds(self.context.pinned.name, name):
+            if self._is_current(record):
+                finish.take_again(self.context.kept, record)
+                return record
+        return None
 
     def _is_current(self, record: store.Record) -> bool:
         """Whether an image is what its inputs and its parents would give again."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
@@ -45,9 +46,7 @@ def record(
         patches=[_patch(context.tree, path) for path in patches],
         overrides=context.pinned.overrides.replaced,
     )
-    path = kept.materials / context.pinned.name / f"{made.name}.cdx.json"
-    path.parent.mkdir(exist_ok=True)
-    files.replace(path, materials.encode(bill), mode=0o644)
+    _write_bill(kept, context.pinned.name, made.name, bill)
     attachments = signing.attach(
         kept, context.keys, repository=made.repository, digest=digest, bill=bill
     )
@@ -68,6 +67,19 @@ def record(
     )
     kept.remember(found)
     return found
+
+
+def take_again(kept: store.Store, earlier: store.Record) -> None:
+    """Make an earlier build of an image the current one."""
+    bill = signing.attested_bill(kept, earlier.attachments[signing.ATTESTATION])
+    _write_bill(kept, earlier.release, earlier.name, bill)
+    kept.remember(earlier)
+
+
+def _write_bill(kept: store.Store, release_name: str, image: str, bill: Mapping[str, Any]) -> None:
+    path = kept.materials / release_name / f"{image}.cdx.json"
+    path.parent.mkdir(exist_ok=True)
+    files.replace(path, materials.encode(bill), mode=0o644)
 
 
 class Context(msgspec.Struct, kw_only=True):

@@ -1,6 +1,7 @@
 """What an image is made from: files, arguments, patches. Their digest decides about a rebuild."""
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 from cobaltcore.lab.images import buildah, recipe, release, sources
 
-FORMAT = "2"
+FORMAT = "3"
 OWN = "cobaltcore"
 
 _PROJECT_FILES = ("pyproject.toml", "uv.lock", "README.md", "LICENSE")
@@ -47,7 +48,7 @@ def gather(
     """The inputs of an image; `base` replaces the root file system made here."""
     patches = own_patches(tree, pinned, made.name)
     offered = {
-        "tools": _files(tree.tools),
+        "tools": _tools(tree.tools, made) if "tools" in made.contexts else {},
         "release": _release_files(pinned, made.name),
         "patches": {str(path.relative_to(tree.patches)): path for path in patches},
         "source": _project_files(tree.root) if "source" in made.contexts else {},
@@ -82,6 +83,19 @@ def own_patches(tree: sources.Sources, pinned: release.Release, image: str) -> l
 def epoch(pinned: release.Release) -> int:
     """The one time that all files of all images of a release carry."""
     return int(datetime.fromisoformat(pinned.exclude_newer).replace(tzinfo=UTC).timestamp())
+
+
+def _tools(directory: Path, made: recipe.Recipe) -> dict[str, Path]:
+    """The tools that a Containerfile names, and those that they name in turn."""
+    tools = _files(directory)
+    used: dict[str, Path] = {}
+    pending = [made.directory / recipe.CONTAINERFILE]
+    while pending:
+        words = set(re.findall(r"[\w.-]+", pending.pop().read_text()))
+        fresh = {name: path for name, path in tools.items() if name in words - used.keys()}
+        used |= fresh
+        pending += fresh.values()
+    return used
 
 
 def _version(tree: sources.Sources, pinned: release.Release, image: str) -> str:

@@ -112,6 +112,14 @@ def is_valid(
     return bool(named == digest) and is_intact
 
 
+def attested_bill(kept: store.Store, attestation: str) -> dict[str, Any]:
+    """The bill of material in an attestation beside an image."""
+    (layer,) = kept.manifest(attestation).layers
+    envelope = msgspec.json.decode(kept.blob(layer.digest).read_bytes())
+    found: dict[str, Any] = msgspec.json.decode(base64.b64decode(envelope["payload"]))["predicate"]
+    return found
+
+
 def simple_signing_payload(repository: str, digest: str) -> bytes:
     """What is signed about an image: its name and its digest."""
     return msgspec.json.encode(

@@ -22,6 +22,8 @@ from cobaltcore.lab.images import oci
 from cobaltcore.runtime import files
 
 RECORD_FORMAT = 1
+# Builds of each image that are kept, for those who go back and forth between branches.
+BUILDS_KEPT = 3
 
 
 class Busy(errors.LabError):
@@ -147,21 +149,35 @@ class Store:
 
     def records(self, release: str) -> dict[str, Record]:
         """What is known about the images of a release; records of another format are none."""
-        found = {}
-        for path in sorted((self.directory / "records" / release).glob("*.json")):
+        found = self._read((self.directory / "records" / release).glob("*.json"))
+        return {record.name: record for record in found}
+
+    def builds(self, release: str, name: str = "*") -> list[Record]:
+        """The last builds of an image, the newest first; of all images if none is named."""
+        paths = list((self.directory / "records" / release / "builds").glob(f"{name}/*.json"))
+        return list(self._read(sorted(paths, key=lambda path: -path.stat().st_mtime_ns)))
+
+    def remember(self, record: Record) -> None:
+        """Write a record; forget the oldest builds of the image."""
+        directory = self.directory / "records" / record.release
+        own = directory / "builds" / record.name
+        own.mkdir(parents=True, exist_ok=True)
+        content = msgspec.json.encode(record)
+        build = own / f"{oci.digest(content).removeprefix('sha256:')[:16]}.json"
+        for path in (build, directory / f"{record.name}.json"):
+            files.replace(path, content, mode=0o644)
+        oldest = sorted(own.glob("*.json"), key=lambda path: -path.stat().st_mtime_ns)
+        for path in oldest[BUILDS_KEPT:]:
+            path.unlink()
+
+    def _read(self, paths: Iterable[Path]) -> Iterator[Record]:
+        for path in paths:
             try:
                 record = msgspec.json.decode(path.read_bytes(), type=Record)
             except msgspec.MsgspecError:
                 continue
             if record.format == RECORD_FORMAT and self.blob(record.digest).exists():
-                found[record.name] = record
-        return found
-
-    def remember(self, record: Record) -> None:
-        """Write a record."""
-        path = self.directory / "records" / record.release / f"{record.name}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.replace(path, msgspec.json.encode(record), mode=0o644)
+                yield record
 
     def releases(self) -> list[str]:
         """The releases that have records."""
@@ -190,7 +206,7 @@ class Store:
         """Remove blobs that no record refers to."""
         digests: set[str] = set()
         for release in self.releases():
-            for record in self.records(release).values():
+            for record in (*self.records(release).values(), *self.builds(release)):
                 digests.update((record.digest, *record.attachments.values()))
         kept = {self.blob(digest).name for digest in self._closure(digests)}
         for blob in self.blobs.iterdir():

@@ -1,5 +1,6 @@
 """Which images are built again, and which are left alone."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,8 @@ class Shelf:
         given = inputs.gather(self.tree, release.read(self.tree, RELEASE), made)
         digest = an_image(self.kept, name.encode())
         known = self.kept.records(RELEASE)
+        keys = signing.Keys(self.kept.directory / "keys")
+        bill = {"of": digest}
         self.kept.remember(
             store.Record(
                 name=name,
@@ -57,6 +60,9 @@ class Shelf:
                 digest=digest,
                 layers={layer.digest: layer.size for layer in self.kept.manifest(digest).layers},
                 aliases=list(made.aliases),
+                attachments=signing.attach(
+                    self.kept, keys, repository=made.repository, digest=digest, bill=bill
+                ),
             )
         )
 
@@ -92,6 +98,23 @@ def test_a_changed_image_is_stale_with_all_that_stand_on_it(shelf: Shelf) -> Non
     shelf.change("images/python-base/Containerfile")
 
     assert shelf.run().stale() == ["python-base", "keystone"]
+
+
+def test_an_earlier_build_with_the_same_inputs_is_taken_again(shelf: Shelf) -> None:
+    """As when somebody goes to another branch, builds there and comes back."""
+    containerfile = shelf.tree.root / "images/keystone/Containerfile"
+    ours, record = containerfile.read_text(), shelf.kept.records(RELEASE)["keystone"]
+    shelf.change("images/keystone/Containerfile")
+    shelf.remember("keystone", recipe.read_all(shelf.tree)["keystone"])
+    shelf.kept.collect_garbage()
+    assert shelf.run().stale() == []
+
+    containerfile.write_text(ours)
+
+    assert shelf.run().stale() == []
+    assert shelf.kept.records(RELEASE)["keystone"] == record
+    bill = shelf.kept.materials / RELEASE / "keystone.cdx.json"
+    assert json.loads(bill.read_text()) == {"of": record.digest}
 
 
 def test_a_leaf_is_stale_alone(shelf: Shelf) -> None:

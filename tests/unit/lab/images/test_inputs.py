@@ -8,7 +8,7 @@ from tests.unit.lab.images.test_recipe import ON_DEBIAN, a_tree
 SERVICE = (
     f"{ON_DEBIAN}"
     "RUN --mount=type=bind,from=tools,target=/t --mount=type=bind,from=release,target=/r "
-    "--mount=type=bind,from=patches,target=/p true\n"
+    "--mount=type=bind,from=patches,target=/p /t/tool\n"
 )
 
 
@@ -23,7 +23,9 @@ def tree(tmp_path: Path) -> sources.Sources:
     (directory / "upper-constraints.txt").write_text("keystone===28.0.0\n")
     (directory / "requirements" / "keystone.txt").write_text("keystone==28.0.0\noslo-log==1.0\n")
     found.tools.mkdir()
-    (found.tools / "tool").write_text("one")
+    (found.tools / "tool").write_text('"$tools/helper"\n')
+    (found.tools / "helper").write_text("true\n")
+    (found.tools / "other-tool").write_text("true\n")
     return found
 
 
@@ -48,6 +50,7 @@ def test_the_same_inputs_have_the_same_key(tree: sources.Sources) -> None:
         "images/keystone/check",
         "images/keystone/new-file",
         "images/tools/tool",
+        "images/tools/helper",
         "releases/2025.2/requirements/keystone.txt",
         "releases/2025.2/upper-constraints.txt",
         "patches/keystone/2025.2/0001-fix.patch",
