@@ -68,11 +68,7 @@ def cache_options(facts: Facts, cache: Cache | None) -> Sections:
 def login_options(facts: Facts, *sections: str) -> Sections:
     """How sections that talk to other services log in; the secret half is in the environment."""
     auth: KeystoneAuth = facts.spec.keystone
-    found = {
-        "auth_type": "v3applicationcredential",
-        "auth_url": auth.auth_url,
-        "region_name": access.region(facts.spec),
-    }
+    found = {"auth_type": "v3applicationcredential", "auth_url": auth.auth_url}
     if auth.ca_secret_ref is not None:
         found["cafile"] = CA_FILE
     return dict.fromkeys(sections, found)
@@ -92,7 +88,7 @@ def token_options(facts: Facts) -> Sections:
     """How tokens of incoming requests are checked."""
     auth: KeystoneAuth = facts.spec.keystone
     found = {
-        **login_options(facts, "keystone_authtoken")["keystone_authtoken"],
+        **client_options(facts, "keystone_authtoken")["keystone_authtoken"],
         "www_authenticate_uri": auth.auth_url.removesuffix("/v3"),
         "interface": "internal",
         "service_token_roles": "service",
@@ -105,9 +101,10 @@ def token_options(facts: Facts) -> Sections:
 
 
 def client_options(facts: Facts, *sections: str) -> Sections:
-    """How sections that find other services in the catalogue log in and where they look."""
-    found = {**login_options(facts, "x")["x"], "valid_interfaces": "internal"}
-    return dict.fromkeys(sections, found)
+    """How sections that find other services in the catalogue log in, and in which region."""
+    region = {"region_name": access.region(facts.spec)}
+    login = login_options(facts, *sections)
+    return {name: {**options, **region} for name, options in login.items()}
 
 
 def service_user_options(facts: Facts) -> Sections:

@@ -21,7 +21,7 @@ def render(facts: Facts) -> Config:
         oslo.messaging_options(),
         oslo.token_options(facts),
         oslo.service_user_options(facts),
-        oslo.login_options(facts, "nova"),
+        oslo.client_options(facts, "nova"),
         _general(facts),
         _volumes(facts),
         backends.sections(facts),

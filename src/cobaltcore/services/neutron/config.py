@@ -31,7 +31,7 @@ def render(facts: Facts) -> Config:
         oslo.database_options(),
         oslo.messaging_options(),
         oslo.token_options(facts),
-        oslo.login_options(facts, *PEERS),
+        oslo.client_options(facts, *PEERS),
         peers,
         _plugins(facts),
         ovn.options(facts) if ovn.is_used(facts) else {},

@@ -28,7 +28,6 @@ def render(facts: Facts) -> Config:
         oslo.token_options(facts),
         _shared(facts),
         {
-            "api": {"auth_strategy": "keystone"},
             "neutron": {"service_metadata_proxy": "true"},
             "conductor": {"workers": "1"},
             "scheduler": {"workers": "1", "discover_hosts_in_cells_interval": "10"},
@@ -103,6 +102,8 @@ def _shared(facts: Facts) -> Sections:
                 "region_name": region,
                 **({"cafile": oslo.CA_FILE} if facts.spec.keystone.ca_secret_ref else {}),
             },
+            "neutron": {"valid_interfaces": "internal"},
+            "placement": {"valid_interfaces": "internal"},
             "vnc": {"enabled": "false"},
         },
     )

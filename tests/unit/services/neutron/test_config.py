@@ -1,0 +1,89 @@
+import pytest
+
+from cobaltcore.api import ovn
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT
+from cobaltcore.engine.definition import NotYet
+from cobaltcore.runtime.meta import Object
+from tests.support import openstack, planning
+
+ENDPOINTS = {
+    "northbound": "ssl:ovn-nb.ovn-system.svc.cluster.local:6641",
+    "southbound": "ssl:ovn-sb.ovn-system.svc.cluster.local:6642",
+}
+OF_CLUSTER = {"enabled": True, "clusterRef": {"name": "ovn", "namespace": "ovn-system"}}
+
+
+def an_ovn_cluster(**status: object) -> Object:
+    return {"metadata": {"name": "ovn", "namespace": "ovn-system"}, "status": status}
+
+
+def test_ml2_and_ovn_follow_the_spec() -> None:
+    facts = planning.facts(planning.an_object("Neutron"))
+    found = planning.options(facts, "ml2_conf.ini")
+    assert found["ml2"]["type_drivers"] == "geneve,vlan,flat"
+    assert found["ml2"]["tenant_network_types"] == "geneve"
+    assert found["ml2"]["mechanism_drivers"] == "ovn"
+    assert found["ml2_type_geneve"] == {"vni_ranges": "1:65536", "max_header_size": "38"}
+    assert found["ovn"]["ovn_nb_connection"] == "ssl:ovn-nb.ovn-system:6641"
+    assert found["ovn"]["ovn_sb_ca_cert"] == "/etc/ovn-tls/ca.crt"
+    assert found["ovn"]["dns_servers"] == "0.0.0.0,::", "servers are not told the pod's resolver"
+    assert "ml2" not in planning.options(facts, "neutron.conf")
+
+
+def test_connections_come_from_the_ovn_cluster_where_they_are_not_given() -> None:
+    neutron = planning.an_object("Neutron", ovn=OF_CLUSTER)
+    told = (ovn.CLUSTER, an_ovn_cluster(endpoints=ENDPOINTS))
+    found = planning.options(planning.facts(neutron, told), "ml2_conf.ini")
+    assert found["ovn"]["ovn_nb_connection"] == ENDPOINTS["northbound"]
+    assert found["ovn"]["ovn_sb_connection"] == ENDPOINTS["southbound"]
+
+
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        ([], "OVNCluster ovn-system/ovn does not exist"),
+        ([(ovn.CLUSTER, an_ovn_cluster())], "has not told its endpoints yet"),
+    ],
+)
+def test_an_ovn_that_is_not_there_is_waited_for(
+    others: list[tuple[object, Object]], words: str
+) -> None:
+    facts = planning.facts(planning.an_object("Neutron", ovn=OF_CLUSTER), *others)  # type: ignore[arg-type]
+    with pytest.raises(NotYet, match=words):
+        planning.carried(facts)
+
+
+def test_workers_run_beside_the_api() -> None:
+    found = planning.of_kind(
+        planning.everything(planning.facts(planning.an_object("Neutron"))), DEPLOYMENT
+    )
+    assert sorted(found) == [
+        "neutron-api", "neutron-ovn-maintenance-worker", "neutron-periodic-workers",
+    ]  # fmt: skip
+
+
+def test_metadata_agents_run_on_hypervisors_with_what_is_theirs_alone() -> None:
+    facts = planning.facts(planning.an_object("Neutron"))
+    found = planning.of_kind(planning.everything(facts), DAEMON_SET)
+    pod = found["neutron-metadata-agent"]["spec"]["template"]["spec"]
+    assert pod["nodeSelector"] == {"node-role.kubernetes.io/hypervisor": ""}
+    assert pod["hostNetwork"] is True
+    (container,) = pod["containers"]
+    fields = {each["name"]: each.get("valueFrom") for each in container["env"]}
+    assert fields["OS_DEFAULT__HOST"] == {
+        "fieldRef": {"apiVersion": "v1", "fieldPath": "spec.nodeName"}
+    }
+    options = planning.options(facts, "neutron.conf", "agent")
+    assert options["DEFAULT"]["nova_metadata_host"] == "nova-metadata.openstack.svc.cluster.local"
+    assert options["DEFAULT"]["nova_metadata_port"] == "8775"
+    assert options["ovs"]["ovsdb_connection"] == "unix:/run/openvswitch/db.sock"
+    variables = planning.secret_texts(planning.carried(facts, "agent").environment)
+    assert variables == {"OS_DEFAULT__METADATA_PROXY_SHARED_SECRET": openstack.PRIVATE}
+
+
+def test_agents_wait_for_the_secret_that_nova_makes() -> None:
+    facts = planning.facts(planning.an_object("Neutron"))
+    for (_, key), content in facts.observed.contents.items():
+        if key.name == "nova-metadata":
+            content["data"].clear()
+    assert "metadata-agent" not in [each.component for each in facts.workloads()]
