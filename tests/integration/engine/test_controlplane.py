@@ -151,3 +151,53 @@ async def test_the_message_names_what_is_missing(
         await eventually(named, "nobody brings up Keystone", seconds=180)
         assert await read(client, mariadb.MARIADB, Key(space, "mariadb"))
         assert await read(client, rabbitmq.CLUSTER, Key(space, "rabbitmq"))
+
+
+async def test_a_control_plane_goes_in_order_and_keeps_its_data(
+    plane: ControlPlaneHarness, client: Client, space: str
+) -> None:
+    wanted = a_control_plane(space)
+    wanted["spec"]["services"]["placement"] = {"enabled": True}
+    await client.create(controlplane.KIND, wanted)
+    key = Key(space, "lab")
+    operators = ("c5c3", "keystone", "placement", "credentials")
+    async with serving(plane, operators):
+        await eventually(is_ready(client, space), "the control plane is Ready", seconds=180)
+        password = await client.get(SECRET, Key(space, "keystone-db-credentials"))
+        keys = await client.get(SECRET, Key(space, "keystone-fernet-keys"))
+        await client.delete(controlplane.KIND, key)
+        early: list[str] = []
+
+        async def gone() -> bool:
+            user = await read(client, korc.USER, Key(space, "placement-service-user"))
+            identity = await read(client, keystone.KIND, Key(space, "keystone"))
+            if user is not None and identity is None:
+                early.append("Keystone went before its users")
+            return await read(client, controlplane.KIND, key) is None
+
+        await eventually(gone, "the control plane is gone", seconds=180)
+        assert early == []
+    for kept in (password, keys):
+        found = await client.get(SECRET, Key(space, kept["metadata"]["name"]))
+        assert found["data"] == kept["data"]
+    await client.create(controlplane.KIND, wanted)
+    async with serving(plane, operators):
+        await eventually(is_ready(client, space), "it is Ready again", seconds=180)
+    again = await client.get(SECRET, Key(space, "keystone-db-credentials"))
+    assert again["data"] == password["data"]
+
+
+async def test_passwords_go_with_the_data_if_so_wished(
+    plane: ControlPlaneHarness, client: Client, space: str
+) -> None:
+    await client.create(controlplane.KIND, a_control_plane(space))
+    async with serving(plane, OPERATORS):
+        await eventually(is_ready(client, space), "the control plane is Ready", seconds=180)
+        patch = {"spec": {"deletionPolicy": "Delete"}}
+        await client.patch(controlplane.KIND, Key(space, "lab"), patch)
+
+        async def owned() -> bool:
+            found = await client.get(SECRET, Key(space, "keystone-db-credentials"))
+            return bool(found["metadata"].get("ownerReferences"))
+
+        await eventually(owned, "the password belongs to the control plane")
