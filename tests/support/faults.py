@@ -59,10 +59,11 @@ class StreamFaults:
 
 @dataclass(slots=True)
 class CrashPoint:
-    """Die at the n-th call, before it is sent or after it was carried out."""
+    """Die at the n-th call that matches, before it is sent or after it was carried out."""
 
     call: int = 0
     when: When = "before"
+    match: Callable[[Request], bool] = lambda request: True
 
 
 def is_watch(request: Request) -> bool:
@@ -84,6 +85,7 @@ class FaultTransport:
     streams: StreamFaults = field(default_factory=StreamFaults)
     crash: CrashPoint = field(default_factory=CrashPoint)
     calls: list[Request] = field(default_factory=list)
+    matched: int = 0
     crashed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def send(self, request: Request) -> Response:
@@ -163,7 +165,10 @@ class FaultTransport:
         if self.crashed.is_set():
             raise Crash
         self.calls.append(request)
-        return self.crash.when if len(self.calls) == self.crash.call else None
+        if not self.crash.match(request):
+            return None
+        self.matched += 1
+        return self.crash.when if self.matched == self.crash.call else None
 
     def _die(self) -> None:
         self.crashed.set()

@@ -1,7 +1,7 @@
 """A service operator on played nodes, with third-party operators that say yes at once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -88,15 +88,20 @@ class Serving:
 
 @asynccontextmanager
 async def serving(
-    plane: ControlPlaneHarness, names: Iterable[str], *, wire: Transport | None = None
+    plane: ControlPlaneHarness,
+    names: Iterable[str],
+    *,
+    wire: Transport | None = None,
+    others: Callable[[Context], Iterable[Controller]] = lambda context: (),
 ) -> AsyncIterator[Serving]:
-    """Run operators, with approval of third-party objects beside them."""
+    """Run operators and other controllers, with approval of third-party objects beside them."""
     client = Client(wire or as_operator(plane, "service-operator"))
     helper = Client(transport(plane, "approval"))
     cluster, other = Cluster(client), Cluster(helper)
     chosen = [each for each in registry.operators() if each.name in set(names)]
     context = Context(cluster, "test")
     controllers = [made for each in chosen for made in each.controllers(context)]
+    controllers += others(context)
     approval = Manager({"local": other}, Approval(other, FOREIGN).controllers)
     manager = Manager({"local": cluster}, controllers)
     tasks = [asyncio.ensure_future(approval.run()), asyncio.ensure_future(manager.run())]

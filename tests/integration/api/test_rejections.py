@@ -6,7 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.integration.api import rejections_openstack, rejections_platform
+from tests.integration.api import (
+    rejections_network,
+    rejections_openstack,
+    rejections_platform,
+)
 from tests.support import mutations, objects, structural
 from tests.support.control_plane import ControlPlaneHarness, HttpError
 from tests.support.mutations import Mutation
@@ -16,7 +20,11 @@ Create = Callable[[dict[str, Any]], dict[str, Any]]
 STRICTLY = "fieldValidation=Strict"
 REFUSED = (400, 422)
 SCHEMAS = structural.schemas()
-WRITTEN = [*rejections_openstack.REJECTIONS, *rejections_platform.REJECTIONS]
+WRITTEN = [
+    *rejections_openstack.REJECTIONS,
+    *rejections_platform.REJECTIONS,
+    *rejections_network.REJECTIONS,
+]
 
 
 def generated() -> list[Any]:

@@ -7,11 +7,10 @@ from typing import Any, Literal
 import msgspec
 
 from cobaltcore.api.blocks import Image
-from cobaltcore.api.foreign.kubernetes import DAEMON_SET
 from cobaltcore.api.pods import PodSettings, PullSecret
 from cobaltcore.engine.desired import pods
 from cobaltcore.engine.desired.pods import Mount
-from cobaltcore.runtime.meta import Desired, Key, Object
+from cobaltcore.runtime.meta import Object
 
 HYPERVISOR = "node-role.kubernetes.io/hypervisor"
 CRITICAL = "system-node-critical"
@@ -143,31 +142,6 @@ def placement(settings: PodSettings, pull_secrets: Sequence[PullSecret] | None) 
     if pull_secrets:
         found["imagePullSecrets"] = msgspec.to_builtins(pull_secrets)
     return found
-
-
-def daemon_set(
-    key: Key, *, selector: Mapping[str, str], labels: Mapping[str, str], template: Object
-) -> Desired:
-    """One pod for each node, replaced one node after the other."""
-    spec: dict[str, Any] = {
-        "revisionHistoryLimit": 3,
-        "selector": {"matchLabels": dict(selector)},
-        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}},
-        "template": template,
-    }
-    meta = {"name": key.name, "namespace": key.namespace, "labels": dict(labels)}
-    return Desired(DAEMON_SET, {"metadata": meta, "spec": spec})
-
-
-def progress(obj: Object | None) -> tuple[int, int, bool]:
-    """Nodes with a ready pod, all nodes, and whether all pods are of the newest template."""
-    status = (obj or {}).get("status") or {}
-    if obj is None or status.get("observedGeneration") != obj["metadata"]["generation"]:
-        return 0, 0, False
-    wanted = status.get("desiredNumberScheduled", 0)
-    ready = status.get("numberReady", 0)
-    updated = status.get("updatedNumberScheduled", 0)
-    return ready, wanted, ready >= wanted and updated >= wanted
 
 
 def asked(command: Sequence[str], *, startup_seconds: int = 120) -> dict[str, Any]:

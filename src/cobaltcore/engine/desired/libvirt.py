@@ -13,7 +13,7 @@ from typing import Any
 from cobaltcore.api.blocks import Image, IssuerRef
 from cobaltcore.api.foreign.certmanager import CERTIFICATE
 from cobaltcore.api.pods import PodSettings, PullSecret
-from cobaltcore.engine.desired import configmap, hostpods, pods
+from cobaltcore.engine.desired import configmap, hostpods, pods, workload
 from cobaltcore.engine.desired.hostpods import Container, HostPath
 from cobaltcore.engine.desired.pods import Mount
 from cobaltcore.runtime.meta import Desired, Key
@@ -97,7 +97,7 @@ def objects(key: Key, given: Libvirt, *, labels: Mapping[str, str]) -> Iterator[
             "terminationGracePeriodSeconds": 20,
         },
     )
-    yield hostpods.daemon_set(key, selector=selector, labels=labels, template=template)
+    yield workload.daemon_set(key, selector=selector, labels=labels, template=template)
 
 
 def _certificate(

@@ -181,7 +181,7 @@ def _template(view: View, database: Database, programs: str) -> Object:
             "OVN_PORT": str(database.port),
             "OVN_RAFT_PORT": str(database.raft_port),
             "OVN_PROTOCOL": view.protocol,
-            "OVN_OPTIONS": " ".join(tls_options(view)),
+            **({"OVN_OPTIONS": " ".join(tls_options(view))} if view.is_encrypted else {}),
             "PYTHONDONTWRITEBYTECODE": "1",
         },
         probes=_probes(database),

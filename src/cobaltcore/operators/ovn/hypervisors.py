@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, DAEMON_SET
-from cobaltcore.engine.desired import configmap, hostpods, pods
+from cobaltcore.engine.desired import configmap, hostpods, pods, workload
 from cobaltcore.engine.desired.hostpods import Container, HostPath, Scratch
 from cobaltcore.engine.desired.pods import Mount
 from cobaltcore.engine.verdict import Blocked, Ready, Verdict, Waiting
@@ -92,7 +92,7 @@ def switch_objects(view: View) -> Iterator[Desired]:
             "terminationGracePeriodSeconds": 10,
         },
     )
-    yield hostpods.daemon_set(
+    yield workload.daemon_set(
         key, selector=view.selector(SWITCH), labels=labels, template=template
     )
 
@@ -134,7 +134,7 @@ def controller_objects(view: View) -> Iterator[Desired]:
             "terminationGracePeriodSeconds": 10,
         },
     )
-    yield hostpods.daemon_set(
+    yield workload.daemon_set(
         view.named(CONTROLLER),
         selector=view.selector(CONTROLLER),
         labels=labels,
@@ -188,7 +188,7 @@ def _alive(view: View) -> tuple[list[str], list[str]]:
 
 def _rolled_out(view: View, component: str) -> Verdict:
     key = view.named(component)
-    number, wanted, settled = hostpods.progress(view.get(DAEMON_SET, key))
+    number, wanted, settled = workload.progress_on_nodes(view.get(DAEMON_SET, key))
     if settled:
         return Ready("Running", f"{number}/{wanted} hypervisors")
     return Waiting("DaemonsStarting", f"{number}/{wanted} pods of {key.name!r} ready")

@@ -1,0 +1,123 @@
+"""The OVN operator dies at each of its changes in turn; the next one goes on with the work."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import pytest
+
+from cobaltcore.api.foreign.kubernetes import (
+    NODE,
+    PERSISTENT_VOLUME_CLAIM,
+    STATEFUL_SET,
+)
+from cobaltcore.api.ovn import CHASSIS, CLUSTER
+from cobaltcore.engine.operator import Context
+from cobaltcore.operators.ovn.controller import ClusterController
+from cobaltcore.runtime.client import Client
+from cobaltcore.runtime.cluster import Cluster
+from cobaltcore.runtime.manager import Manager
+from cobaltcore.runtime.meta import Key
+from cobaltcore.runtime.transport import Request
+from tests.integration.engine import test_ovn as subject
+from tests.support import faults, played_ovn
+from tests.support.control_plane import ControlPlaneHarness
+from tests.support.faults import CrashPoint, FaultTransport, When
+from tests.support.operating import eventually, read, transport
+from tests.support.played_ovn import Databases
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A network with one hypervisor, from its making to its end."""
+
+    client: Client
+    ovn: Databases
+    space: str
+
+    @property
+    def key(self) -> Key:
+        return Key(self.space, "ovn")
+
+    @property
+    def node(self) -> str:
+        return f"{self.space}-1"
+
+    async def make(self) -> None:
+        await subject.volumes(self.client, self.space)
+        await subject.a_hypervisor(self.client, self.space, 1)
+        self.ovn.chassis[self.node] = "10.0.1.1"
+        await self.client.create(CLUSTER, subject.a_cluster(self.space))
+
+    async def is_made(self) -> bool:
+        ready: bool = await subject.is_ready(self.client, self.space)()
+        return ready
+
+    async def lose_node(self) -> None:
+        await self.client.delete(NODE, Key("", self.node))
+
+    async def is_drained(self) -> bool:
+        left = await read(self.client, CHASSIS, Key(self.space, self.node))
+        return left is None and self.ovn.removed == [self.node] and await self.is_made()
+
+    async def end(self) -> None:
+        await self.client.delete(CLUSTER, self.key)
+
+    async def is_ended(self) -> bool:
+        """Everything is gone but the data."""
+        left = [
+            await read(self.client, CLUSTER, self.key),
+            await read(self.client, STATEFUL_SET, Key(self.space, "ovn-southbound")),
+        ]
+        claim = Key(self.space, "data-ovn-southbound-0")
+        kept = await read(self.client, PERSISTENT_VOLUME_CLAIM, claim)
+        return left == [None, None] and kept is not None
+
+
+@pytest.mark.parametrize(("call", "when"), [(2, "before"), (1, "after")])
+async def test_a_crash_at_every_write_converges(
+    plane: ControlPlaneHarness, client: Client, call: int, when: When
+) -> None:
+    """Every process makes one change and dies: before the next one, or before it hears of it."""
+    space = plane.create_namespace("crash")
+    deaths = 0
+    async with played_ovn.databases() as ovn:
+        life = Life(client, ovn, space)
+        for act, check in (
+            (life.make, life.is_made),
+            (life.lose_node, life.is_drained),
+            (life.end, life.is_ended),
+        ):
+            await act()
+            while not await check():
+                point = CrashPoint(call, when, _is_change)
+                wire = FaultTransport(transport(plane, "doomed"), crash=point)
+                what = f"{act.__name__} after {deaths} deaths"
+                deaths += await _lives_until(check, what, wire, ovn)
+    assert deaths > 15, "a whole life takes more changes than that"
+
+
+def _is_change(request: Request) -> bool:
+    """Events are a courtesy: who dies after one has changed nothing, and says it again."""
+    return faults.is_write(request) and "/events" not in request.path
+
+
+async def _lives_until(
+    check: Callable[[], Awaitable[bool]], what: str, wire: FaultTransport, ovn: Databases
+) -> bool:
+    """Run the operator until something holds, or it dies; return whether it died."""
+    client = Client(wire)
+    cluster = Cluster(client)
+    controller = ClusterController(Context(cluster, "test"), route=ovn.route).controller
+    task = asyncio.ensure_future(Manager({"local": cluster}, [controller]).run())
+
+    async def either() -> bool:
+        return task.done() or await check()
+
+    try:
+        await eventually(either, what)
+        return task.done()
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+        await client.close()

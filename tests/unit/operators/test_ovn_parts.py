@@ -1,0 +1,215 @@
+"""What an OVNCluster becomes: pure functions, no API server."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET, SERVICE, STATEFUL_SET
+from cobaltcore.api.ovn import CHASSIS, BridgeMapping, OVNCluster
+from cobaltcore.engine.observe import Observed
+from cobaltcore.engine.verdict import Blocked, Waiting
+from cobaltcore.operators.ovn import chassis, databases, hypervisors, members, southbound
+from cobaltcore.operators.ovn.southbound import Record
+from cobaltcore.operators.ovn.view import View
+from cobaltcore.runtime.meta import Kind, Object
+
+NOW = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
+IMAGE = {"repository": "r", "tag": "1"}
+
+
+def a_view(*, nodes: list[Object] | None = None, known: Any = None, **spec: Any) -> View:
+    cluster = {
+        "metadata": {"name": "ovn", "namespace": "net", "generation": 1},
+        "spec": {"ovnImage": IMAGE, "ovsImage": IMAGE, **spec},
+    }
+    objects: dict[tuple[Kind, str], Object] = known or {}
+    observed = Observed(lambda kind, key: objects.get((kind, key.name)), lambda *_: ())
+    return View(msgspec.convert(cluster, OVNCluster), observed, NOW, nodes=nodes or [])
+
+
+def a_node(name: str = "h1", **annotations: str) -> Object:
+    return {
+        "metadata": {"name": name, "uid": name, "annotations": annotations, "labels": {}},
+        "status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]},
+    }
+
+
+def a_chassis(name: str = "h1", **spec: Any) -> Object:
+    return {
+        "metadata": {"name": name, "namespace": "net", "generation": 1},
+        "spec": {
+            "hostname": name,
+            "systemId": name,
+            "encapsulation": {"ip": "10.0.0.1", "type": "geneve"},
+            **spec,
+        },
+    }
+
+
+def bodies(view: View, database: databases.Database) -> dict[tuple[Kind, str], Any]:
+    return {(d.kind, d.key.name): d.body for d in databases.objects(view, database)}
+
+
+def test_servers_are_known_by_the_names_of_their_pods() -> None:
+    view = a_view(northbound={"replicas": 3})
+    made = bodies(view, databases.NORTHBOUND)
+    pod = made[STATEFUL_SET, "ovn-northbound"]["spec"]["template"]["spec"]["containers"][0]
+    servers = next(each["value"] for each in pod["env"] if each["name"] == "OVN_SERVERS")
+    assert servers.split(",")[2] == "ovn-northbound-2.ovn-northbound.net.svc.cluster.local"
+    assert made[SERVICE, "ovn-northbound"]["spec"]["publishNotReadyAddresses"]
+
+
+def test_encryption_changes_every_connection() -> None:
+    plain, encrypted = a_view(), a_view(tls={"enabled": True})
+    assert databases.NORTHBOUND.endpoint(plain) == "tcp:ovn-nb.net.svc.cluster.local:6641"
+    assert databases.NORTHBOUND.endpoint(encrypted) == "ssl:ovn-nb.net.svc.cluster.local:6641"
+    assert databases.SOUTHBOUND.servers(encrypted).startswith("ssl:ovn-southbound-0.")
+    assert databases.tls_options(plain) == []
+
+
+def test_a_claim_that_exists_is_left_as_it_is() -> None:
+    claim = {"spec": {"resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "old"}}
+    live = {"metadata": {"generation": 1}, "spec": {"volumeClaimTemplates": [claim]}}
+    view = a_view(known={(STATEFUL_SET, "ovn-northbound"): live}, northbound={"replicas": 1})
+    made = bodies(view, databases.NORTHBOUND)[STATEFUL_SET, "ovn-northbound"]
+    (template,) = made["spec"]["volumeClaimTemplates"]
+    assert template["spec"]["resources"]["requests"]["storage"] == "1Gi"
+    assert template["spec"]["storageClassName"] == "old"
+
+
+def test_volumes_go_with_the_object_only_if_it_says_so() -> None:
+    for policy in ("Retain", "Delete"):
+        made = bodies(a_view(deletionPolicy=policy), databases.SOUTHBOUND)
+        spec = made[STATEFUL_SET, "ovn-southbound"]["spec"]
+        assert spec["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] == policy
+
+
+def test_hypervisors_wait_for_the_address_of_the_database() -> None:
+    assert list(hypervisors.switch_objects(a_view())) == []
+    service = {"spec": {"clusterIP": "10.96.0.7"}}
+    view = a_view(known={(SERVICE, "ovn-sb"): service}, nodes=[a_node()])
+    made = {each.kind: each.body for each in hypervisors.switch_objects(view)}
+    spec = made[DAEMON_SET]["spec"]["template"]["spec"]
+    assert spec["nodeSelector"] == {"node-role.kubernetes.io/hypervisor": ""}
+    assert spec["tolerations"] == [{"operator": "Exists"}]
+
+
+def test_a_node_of_another_network_is_left_alone() -> None:
+    view = a_view(known={(SERVICE, "ovn-sb"): {"spec": {"clusterIP": "10.96.0.7"}}})
+    held = View(view.cluster, view.observed, NOW, taken={"h1": "other/ovn"})
+    assert list(hypervisors.switch_objects(held)) == []
+    assert isinstance(hypervisors.switch_ready(held), Blocked)
+
+
+def test_the_older_network_has_the_node() -> None:
+    def a_cluster(name: str, made: str) -> Object:
+        meta = {"name": name, "namespace": "n", "creationTimestamp": made, "uid": name}
+        return {"metadata": meta, "spec": {"ovs": {"nodeSelector": {"rack": "1"}}}}
+
+    node = a_node()
+    node["metadata"]["labels"] = {"rack": "1"}
+    old, new = a_cluster("old", "2026-01-01T00:00:00Z"), a_cluster("new", "2026-01-02T00:00:00Z")
+    assert members.taken([node], new, [old, new]) == {"h1": "n/old"}
+    assert members.taken([node], old, [old, new]) == {}
+
+
+def test_the_tunnel_address_is_the_annotated_one_or_the_nodes_own() -> None:
+    assert chassis.tunnel_address(a_node()) == "10.0.0.1"
+    annotated = a_node(**{"ovn.c5c3.io/tunnel-address": "10.1.0.1/24"})
+    (wanted,) = chassis.objects(a_view(nodes=[annotated]))
+    assert wanted.object.kind == CHASSIS
+    assert wanted.object.body["spec"]["encapsulation"] == {"type": "geneve", "ip": "10.1.0.1"}
+
+
+def test_a_chassis_that_a_user_has_written_is_not_changed() -> None:
+    view = a_view(nodes=[a_node()])
+    written = View(view.cluster, view.observed, NOW, view.nodes, chassis={"h1": a_chassis()})
+    assert list(chassis.objects(written)) == []
+
+
+def test_uplinks_go_to_the_bridges_of_their_networks() -> None:
+    mappings = [
+        BridgeMapping(physical_network="external", bridge="br-ex"),
+        BridgeMapping(physical_network="storage", bridge="br-storage"),
+    ]
+    assert chassis.uplinks("eth2", mappings) == {"br-ex": "eth2"}
+    both = chassis.uplinks("storage=eth3, external=eth2,unknown=eth4", mappings)
+    assert both == {"br-ex": "eth2", "br-storage": "eth3"}
+    assert chassis.uplinks("", mappings) == {}
+    assert chassis.uplinks("eth2", []) == {}
+
+
+def test_rows_become_records() -> None:
+    found = southbound.parse(
+        [
+            {
+                "name": "a",
+                "hostname": "h1",
+                "other_config": ["map", [["ovn-bridge-mappings", "e:b"]]],
+            }
+        ],
+        [{"name": "a", "nb_cfg_timestamp": 1768478400123}],
+        [{"chassis_name": "a", "type": "geneve", "ip": "10.0.0.1"}],
+    )
+    moment = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
+    assert found == {"a": Record("a", "h1", (("geneve", "10.0.0.1"),), "e:b", moment)}
+
+
+def _status(record: Record | None, before: Any = None, *, later: timedelta = timedelta()) -> Any:
+    live = {**a_chassis(), **({"status": before} if before else {})}
+    view = a_view()
+    records = {"h1": record} if record else {}
+    seen = View(view.cluster, view.observed, NOW + later, records=records)
+    return chassis.status(seen, live)
+
+
+def _record(*, age: timedelta | None = timedelta(), ip: str = "10.0.0.1") -> Record:
+    confirmed = None if age is None else NOW - age
+    return Record("h1", "h1", (("geneve", ip),), confirmed=confirmed)
+
+
+def test_a_chassis_is_ready_when_it_answers() -> None:
+    told = _status(_record())
+    assert [(c["type"], c["status"]) for c in told["conditions"]] == [
+        ("Ready", "True"),
+        ("OVSConnected", "True"),
+    ]
+    assert told["lastHeartbeat"] == "2026-01-15T12:00:00Z"
+
+
+def test_reasons_of_a_chassis_that_is_not_ready() -> None:
+    cases = {
+        "NotRegistered": None,
+        "Registering": _record(age=None),
+        "HeartbeatLost": _record(age=timedelta(minutes=2)),
+        "EncapsulationDiffers": _record(ip="10.9.9.9"),
+    }
+    for reason, record in cases.items():
+        assert _status(record)["conditions"][0]["reason"] == reason
+
+
+def test_heartbeats_are_told_every_few_minutes_only() -> None:
+    first = _status(_record())
+    soon = timedelta(minutes=4)
+    assert _status(_record(age=-soon), first, later=soon) == first
+    late = timedelta(minutes=6)
+    told = _status(_record(age=-late), first, later=late)
+    assert told["lastHeartbeat"] == "2026-01-15T12:06:00Z"
+    assert told["registeredAt"] == first["registeredAt"]
+
+
+def test_controllers_wait_for_silent_hypervisors() -> None:
+    rolled_out = {
+        "metadata": {"generation": 1},
+        "status": {
+            "observedGeneration": 1,
+            "desiredNumberScheduled": 1,
+            "numberReady": 1,
+            "updatedNumberScheduled": 1,
+        },
+    }
+    view = a_view(nodes=[a_node()], known={(DAEMON_SET, "ovn-controller"): rolled_out})
+    silent = View(view.cluster, view.observed, NOW, view.nodes, {}, {"h1": a_chassis()}, {})
+    verdict = hypervisors.controller_ready(silent)
+    assert verdict == Waiting("ChassisMissing", "0/1 hypervisors answer, 'h1' does not")
