@@ -233,9 +233,14 @@ async def test_a_hypervisor_that_is_silent_or_gone_is_told(
         ovn.confirmed[lost] -= 120_000
         running.controllers[0].queue.add(Key(space, "ovn"))
         await eventually(is_lost, "the silence is told")
+        wanted = f"1/2 hypervisors answer, '{lost}' does not"
+
+        async def is_named() -> bool:
+            return wanted in await message(client, space)
+
+        await eventually(is_named, "the cluster names the hypervisor")
         told = await client.get(CLUSTER, Key(space, "ovn"))
         assert (told["status"]["chassisCount"], told["status"]["activeControllers"]) == (2, 1)
-        assert f"1/2 hypervisors answer, '{lost}' does not" in await message(client, space)
         address = ovn.chassis.pop(lost)
         await eventually(is_gone, "the missing row is told")
         ovn.chassis[lost] = address
