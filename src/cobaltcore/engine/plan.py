@@ -45,7 +45,9 @@ def plan(facts: Facts, steps: Sequence[Step], *, known: Iterable[Condition] = ()
         blocker = next((c for c in unready if step.needs is None or c in step.needs), "")
         if blocker:
             made.complete = False
-            made.conditions.append(before.get(step.condition) or _pending(step, blocker))
+            said = before.get(step.condition)
+            known = said is not None and said.status != "Unknown"
+            made.conditions.append(said if said and known else _pending(step, blocker))
             unready[step.condition] = None
             continue
         result = step.run(facts)

@@ -25,9 +25,13 @@ EXTERNAL_BRIDGE = "br-ex"
 GUEST_DIR = "/guest"
 
 
+def namespace() -> Desired:
+    """Where all of it lives."""
+    return Desired(NAMESPACE, {"metadata": {"name": SPACE}})
+
+
 def cloud() -> Iterator[Desired]:
     """The cloud itself."""
-    yield Desired(NAMESPACE, {"metadata": {"name": SPACE}})
     ceph = rook.CephClusterSpec(mon=rook.Mon(count=1), mgr=rook.Mgr(count=1))
     yield _made(rook.CEPH_CLUSTER, CEPH, msgspec.to_builtins(ceph))
     mapping = BridgeMapping(physical_network=EXTERNAL_NETWORK, bridge=EXTERNAL_BRIDGE)

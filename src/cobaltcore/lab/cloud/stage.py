@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import timedelta
 from importlib import resources
 from typing import Any
@@ -17,7 +17,7 @@ from cobaltcore.lab.platform import images, install
 from cobaltcore.runtime import errors as api_errors
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.clock import SystemClock
-from cobaltcore.runtime.meta import Key, Object, Scope, key_of
+from cobaltcore.runtime.meta import Desired, Key, Object, Scope, key_of
 
 CLOUD_IMAGES = (
     *("keystone", "glance", "placement", "nova", "neutron", "cinder"),
@@ -46,15 +46,15 @@ def demo(place: home.Home, instance: record.Instance, *, shown: phases.Phases) -
 async def _cloud(place: home.Home, references: dict[str, str], shown: phases.Phases) -> None:
     async with install.connected(place) as client:
         with shown.phase("control plane") as phase:
-            await install.apply(client, list(objects.cloud())[:1])
-            await install.apply(client, objects.cloud())
+            await _apply(client, [objects.namespace()])
+            await _apply(client, objects.cloud())
             await _reach(
                 lambda: _is_ready(client, phase),
                 PLANE_LIMIT,
                 lambda: f"the control plane did not become Ready: {phase.latest}",
             )
         with shown.phase("command line"):
-            await install.apply(client, objects.toolbox(references))
+            await _apply(client, objects.toolbox(references))
             await _reach(
                 lambda: _is_rolled_out(client),
                 PLANE_LIMIT,
@@ -80,6 +80,17 @@ async def _demo(place: home.Home, instance: record.Instance, shown: phases.Phase
             lambda: f"nobody answers at {server['floating']}",
         )
         phase.result(f"{server['floating']} answers to ping and on port 22")
+
+
+async def _apply(client: Client, wanted: Iterable[Desired]) -> None:
+    """Apply objects; an API server that restarts is asked again."""
+    listed = list(wanted)
+
+    async def applied() -> bool:
+        await install.apply(client, listed)
+        return True
+
+    await _reach(applied, STEP_LIMIT, lambda: "the API server did not take the cloud's objects")
 
 
 async def _is_ready(client: Client, phase: phases.Phase) -> bool:
@@ -162,5 +173,4 @@ async def _holds(condition: Callable[[], Awaitable[bool]]) -> bool:
     try:
         return await condition()
     except api_errors.Unreachable:
-        # An API server that restarts is asked again.
         return False
