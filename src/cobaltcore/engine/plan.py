@@ -46,8 +46,9 @@ def plan(facts: Facts, steps: Sequence[Step], *, known: Iterable[Condition] = ()
         if blocker:
             made.complete = False
             said = before.get(step.condition)
-            known = said is not None and said.status != "Unknown"
-            made.conditions.append(said if said and known else _pending(step, blocker))
+            if said is None or said.status == "Unknown":
+                said = _pending(step, blocker)
+            made.conditions.append(said)
             unready[step.condition] = None
             continue
         result = step.run(facts)
