@@ -22,7 +22,7 @@ from cobaltcore.lab.images import (
 )
 
 PHASE = "images"
-MOST_JOBS = 4
+MOST_JOBS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +172,8 @@ class Run:
                 shop.release_space(used)
 
     def _jobs(self) -> int:
-        return self.wishes.jobs or min(os.cpu_count() or 1, MOST_JOBS)
+        # One more than there are processors, as a build also waits for what it fetches.
+        return self.wishes.jobs or min((os.cpu_count() or 1) + 1, MOST_JOBS)
 
 
 def build(tree: sources.Sources, directory: Path, wishes: Wishes, shown: phases.Phases) -> Result:

@@ -27,19 +27,8 @@ class Inputs:
     version: str
     patches: tuple[str, ...]
 
-    @property
-    def key(self) -> str:
-        """A digest of all of it."""
-        state = hashlib.sha256(FORMAT.encode())
-        for name, value in sorted({**self.arguments, **self.labels}.items()):
-            state.update(f"\0{name}={value}".encode())
-        for context, members in sorted(self.contexts.items()):
-            for path, source in sorted(members.items()):
-                content = source.read_bytes()
-                mode = source.stat().st_mode & 0o111
-                state.update(f"\0{context}/{path} {mode:o} {len(content)}\0".encode())
-                state.update(content)
-        return state.hexdigest()
+    key: str
+    """A digest of all of it, as it was when it was gathered: a build may see something newer."""
 
 
 def gather(
@@ -68,9 +57,23 @@ def gather(
         contexts=contexts,
         arguments=arguments,
         labels=labels,
+        key=_key(contexts, {**arguments, **labels}),
         version=version,
         patches=tuple(str(path.relative_to(tree.root)) for path in patches),
     )
+
+
+def _key(contexts: Mapping[str, Mapping[str, Path]], values: Mapping[str, str]) -> str:
+    state = hashlib.sha256(FORMAT.encode())
+    for name, value in sorted(values.items()):
+        state.update(f"\0{name}={value}".encode())
+    for context, members in sorted(contexts.items()):
+        for path, source in sorted(members.items()):
+            content = source.read_bytes()
+            mode = source.stat().st_mode & 0o111
+            state.update(f"\0{context}/{path} {mode:o} {len(content)}\0".encode())
+            state.update(content)
+    return state.hexdigest()
 
 
 def own_patches(tree: sources.Sources, pinned: release.Release, image: str) -> list[Path]:

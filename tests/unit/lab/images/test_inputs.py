@@ -70,6 +70,7 @@ def test_a_changed_input_changes_the_key(tree: sources.Sources, changed: str) ->
     "other",
     [
         "images/memcached/Containerfile",
+        "images/tools/other-tool",
         "releases/2025.2/requirements/nova.txt",
         "patches/nova/2025.2/0001-fix.patch",
         "patches/keystone/2026.1/0001-fix.patch",
@@ -83,6 +84,15 @@ def test_what_belongs_to_others_does_not_change_the_key(tree: sources.Sources, o
     add(path, (path.read_text() if path.exists() else "") + "# changed\n")
 
     assert gathered(tree, "keystone").key == before
+
+
+def test_a_key_is_of_the_moment_when_inputs_were_gathered(tree: sources.Sources) -> None:
+    found = gathered(tree, "keystone")
+    before = found.key
+
+    add(tree.root / "images/keystone/Containerfile", f"{SERVICE}# changed during a build\n")
+
+    assert found.key == before
 
 
 def test_a_tool_that_becomes_executable_changes_the_key(tree: sources.Sources) -> None:
