@@ -22,7 +22,7 @@ from tests.support.faults import Crash, CrashPoint
 from tests.support.keystone import KeystoneHarness
 from tests.support.operating import eventually, read
 from tests.support.providing import an_object
-from tests.unit.api.test_foreign_views import real_schema
+from tests.support.real_schemas import real_schema
 
 CLOUD = {"cloudName": "openstack", "secretName": "openstack-clouds"}
 SOON = timedelta(milliseconds=200)

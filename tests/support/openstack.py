@@ -52,7 +52,7 @@ def example(kind: str) -> Object:
 
 
 def lab_sized(document: Object, namespace: str, **spec: Any) -> Object:
-    """An example in a namespace, with one pod of everything."""
+    """An example in a namespace, with one pod of everything, on any node."""
     name = document["metadata"]["name"]
     moved = objects.moved(document, name=name, namespace=namespace)
     moved.pop("status", None)
@@ -137,5 +137,6 @@ def _object(kind: Kind, key: Key, spec: Object) -> Object:
 
 def _small(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: 1 if k == "replicas" else _small(v) for k, v in value.items()}
+        kept = {k: v for k, v in value.items() if k != "nodeSelector"}
+        return {k: 1 if k == "replicas" else _small(v) for k, v in kept.items()}
     return [_small(item) for item in value] if isinstance(value, list) else value

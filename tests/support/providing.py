@@ -21,8 +21,8 @@ from cobaltcore.runtime.transport import Transport
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import Crash, CrashPoint, FaultTransport
 from tests.support.operating import eventually, read
+from tests.support.real_schemas import real_schema
 from tests.support.rights import as_provider
-from tests.unit.api.test_foreign_views import real_schema
 
 Check = Callable[[], Awaitable[bool]]
 Act = tuple[Callable[[], Awaitable[None]], Check]

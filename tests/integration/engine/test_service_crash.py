@@ -1,0 +1,123 @@
+"""A service operator dies after each of its changes; the next one goes on with the work."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from cobaltcore.api.foreign.kubernetes import DEPLOYMENT, SECRET
+from cobaltcore.engine import registry
+from cobaltcore.engine.operator import Context
+from cobaltcore.runtime.client import Client
+from cobaltcore.runtime.cluster import Cluster
+from cobaltcore.runtime.manager import Manager
+from cobaltcore.runtime.meta import Key, Object
+from tests.support import faults, openstack, services
+from tests.support.control_plane import ControlPlaneHarness
+from tests.support.faults import Crash, CrashPoint, FaultTransport
+from tests.support.operating import eventually, read, transport
+
+SURVIVORS = {"Nova": None, "Keystone": "keystone-fernet-keys"}
+"""What stays when the object is deleted: Secrets that data depends on."""
+
+
+@pytest.mark.parametrize("kind", ["Keystone", "Nova"])
+async def test_a_crash_after_every_change_converges(
+    plane: ControlPlaneHarness, client: Client, space: str, kind: str
+) -> None:
+    """Every process makes one change and dies before it hears of it."""
+    wanted = openstack.lab_sized(openstack.example(kind), space)
+    openstack.label_nodes(plane)
+    await openstack.surroundings(client, wanted)
+    deaths = 0
+    async with _approval(plane):
+        for act, check in (
+            (_make, openstack.is_ready(client, wanted)),
+            (_change, _is_changed(client, wanted)),
+        ):
+            await act(client, wanted)
+            while not await check():
+                what = f"{kind} after {deaths} deaths: {act.__name__}"
+                deaths += await _lives_until(check, what, plane, kind)
+    assert deaths > 15, "a whole life takes more changes than that"
+    await client.delete(openstack.kind_of(wanted), Key(space, kind.lower()))
+    await eventually(_is_gone(client, wanted), "everything is gone but what is kept")
+    if SURVIVORS[kind]:
+        assert await read(client, SECRET, Key(space, str(SURVIVORS[kind])))
+
+
+async def _make(client: Client, obj: Object) -> None:
+    await client.create(openstack.kind_of(obj), obj)
+
+
+async def _change(client: Client, obj: Object) -> None:
+    """Roll every pod."""
+    key = Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
+    patch = {"spec": {"extraConfig": {"DEFAULT": {"debug": "true"}}}}
+    await client.patch(openstack.kind_of(obj), key, patch)
+
+
+def _is_changed(client: Client, obj: Object) -> Callable[[], Awaitable[bool]]:
+    ready = openstack.is_ready(client, obj)
+
+    async def check() -> bool:
+        key = Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
+        found = await client.get(openstack.kind_of(obj), key)
+        return "DEFAULT" in found["spec"].get("extraConfig", {}) and await ready()
+
+    return check
+
+
+def _is_gone(client: Client, obj: Object) -> Callable[[], Awaitable[bool]]:
+    async def check() -> bool:
+        namespace, name = obj["metadata"]["namespace"], obj["metadata"]["name"]
+        left = [
+            await read(client, openstack.kind_of(obj), Key(namespace, name)),
+            await read(client, DEPLOYMENT, Key(namespace, f"{name}-api")),
+            await read(client, SECRET, Key(namespace, f"{name}-environment")),
+        ]
+        return left == [None, None, None]
+
+    return check
+
+
+@asynccontextmanager
+async def _approval(plane: ControlPlaneHarness) -> AsyncIterator[None]:
+    client = Client(transport(plane, "approval"))
+    cluster = Cluster(client)
+    manager = Manager({"local": cluster}, services.Approval(cluster, services.FOREIGN).controllers)
+    task = asyncio.ensure_future(manager.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+        await client.close()
+
+
+async def _lives_until(
+    check: Callable[[], Awaitable[bool]], what: str, plane: ControlPlaneHarness, kind: str
+) -> bool:
+    """Run the operator until something holds, or it dies; return whether it died."""
+    point = CrashPoint(1, "after", faults.is_write)
+    client = Client(FaultTransport(transport(plane, "doomed"), crash=point))
+    cluster = Cluster(client)
+    (operator,) = [each for each in registry.operators() if each.name == kind.lower()]
+    controllers = list(operator.controllers(Context(cluster, "test")))
+    task = asyncio.ensure_future(Manager({"local": cluster}, controllers).run())
+
+    async def either() -> bool:
+        return task.done() or await check()
+
+    try:
+        await eventually(either, what)
+        return task.done()
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+        await client.close()
+        if not task.cancelled():
+            problem = task.exception()
+            if not isinstance(problem, BaseExceptionGroup) or problem.split(Crash)[1] is not None:
+                assert isinstance(problem, Crash), problem
