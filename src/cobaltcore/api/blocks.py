@@ -333,6 +333,15 @@ class ServiceSpec(PodSettings):
             "extraConfig: a section needs a name, for example DEFAULT",
             "extraConfig",
         ),
+        Rule(
+            "!has(self.extraConfig) || self.extraConfig.all(section, "
+            "!('connection' in self.extraConfig[section]) && "
+            "!('transport_url' in self.extraConfig[section]) && "
+            "!('application_credential_secret' in self.extraConfig[section]))",
+            "extraConfig: connection, transport_url and application_credential_secret come from "
+            "Secrets and cannot be set here",
+            "extraConfig",
+        ),
     )
 
     image_pull_secrets: PullSecrets | None = None

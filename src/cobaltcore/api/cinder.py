@@ -50,6 +50,17 @@ class Backend(Struct):
             "name: is a section of cinder.conf with a meaning of its own, choose another",
             "name",
         ),
+        Rule(
+            "!has(self.rbd) || !has(oldSelf.rbd) || self.rbd.pool == oldSelf.rbd.pool",
+            "rbd.pool is immutable: the volumes would stay behind",
+            "rbd",
+        ),
+        Rule(
+            "!has(self.config) || !('volume_driver' in self.config || "
+            "'volume_backend_name' in self.config)",
+            "config: volume_driver and volume_backend_name follow from driver and name",
+            "config",
+        ),
     )
 
     name: BackendName

@@ -66,6 +66,12 @@ class GlanceSpec(ServiceSpec):
             "storage.backend is immutable: the images would stay behind",
             "storage",
         ),
+        Rule(
+            "!has(self.storage.rbd) || !has(oldSelf.storage.rbd) || "
+            "self.storage.rbd.pool == oldSelf.storage.rbd.pool",
+            "storage.rbd.pool is immutable: the images would stay behind",
+            "storage",
+        ),
     )
 
     replicas: Replicas = 2

@@ -164,6 +164,17 @@ class NovaSpec(ServiceSpec):
             "cells: a cell cannot use the API database or that of cell0",
             "cells",
         ),
+        Rule(
+            "self.cells[0].name == oldSelf.cells[0].name",
+            "cells: the first cell cannot be another one, it has Nova's own database",
+            "cells",
+        ),
+        Rule(
+            "self.cells.all(a, !has(a.database) || self.cells.exists_one(b, "
+            "has(b.database) && b.database == a.database))",
+            "cells: every cell needs a database of its own",
+            "cells",
+        ),
     )
 
     api: Workload = Workload()
