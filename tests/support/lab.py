@@ -20,7 +20,7 @@ from tests.support import busybox, workloads
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 300.0
+PATIENCE_SECONDS = 600.0
 # Asking costs a process each time: soon at first, then less and less often.
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 1.0
