@@ -129,7 +129,8 @@ async def dial(cloud: Cloud) -> AsyncIterator[Wire]:
     tls: ssl.SSLContext | bool = True
     if cloud.url.startswith("https:"):
         tls = _tls(cloud.authority) if cloud.verify else False
-    connector = aiohttp.TCPConnector(ssl=tls)
+    # uWSGI closes a connection after its answer without saying so; the next request on it is lost.
+    connector = aiohttp.TCPConnector(ssl=tls, force_close=True)
     timeout = aiohttp.ClientTimeout(total=ANSWER_WITHIN.total_seconds())
     async with aiohttp.ClientSession(
         connector=connector, timeout=timeout, headers={"User-Agent": AGENT}

@@ -9,6 +9,7 @@ import pytest
 
 from cobaltcore.lab.korc import keystone
 from cobaltcore.lab.korc.clouds import Cloud
+from tests.support import raw_server
 from tests.support.fake_clock import FakeClock
 
 CLOUD = Cloud("https://k.example.com/v3", {"methods": ["password"]})
@@ -148,3 +149,18 @@ def test_number_of_kept_logins_is_bounded(clock: FakeClock) -> None:
         assert logins.get(Cloud(f"https://{number}", {})) is not first
 
     assert logins.get(CLOUD) is not first
+
+
+async def test_a_server_that_closes_every_connection_without_a_word_loses_no_request() -> None:
+    asked: list[str] = []
+
+    async def once(caller: raw_server.Caller) -> None:
+        head, _ = await caller.request()
+        asked.append(head.split()[0])
+        caller.say(raw_server.an_answer())
+
+    async with raw_server.raw_server(once) as server, keystone.dial(Cloud(server.url, {})) as wire:
+        for method in ("GET", "POST", "GET", "POST"):
+            answered = await wire.send(keystone.Call(method, server.url, body={}))
+            assert answered.status == 200
+    assert asked == ["GET", "POST", "GET", "POST"]
