@@ -51,6 +51,8 @@ def user(cluster: Key, name: str, wanted: Wanted, labels: Mapping[str, str]) -> 
         host="%",
         password_secret_key_ref=mariadb.SecretKeyRef(name=wanted.password_secret, key="password"),
         cleanup_policy=wanted.policy,
+        # Pools of many processes share one user; the operator's default of 10 starves them.
+        max_user_connections=0,
     )
     return _made(mariadb.USER, Key(cluster.namespace, name), spec, labels)
 
