@@ -2,7 +2,7 @@
 PYTHON ?= python3
 RUN := .venv/bin/
 
-.PHONY: help up down test test-providers lint e2e e2e-lab e2e-images e2e-platform bench crds docs clean
+.PHONY: help up down test test-providers lint e2e e2e-lab e2e-images e2e-platform e2e-cloud bench crds docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -37,16 +37,18 @@ lint: .venv/bin/cobalt ## format, lint, types, layers, words
 	@$(RUN)python tools/check_shape.py
 	@$(RUN)python tools/generate.py --check
 
-e2e: e2e-lab e2e-images e2e-platform ## the lab with everything real (as root), in three parts
+e2e: e2e-lab e2e-images e2e-platform e2e-cloud ## the lab with everything real (as root), part by part
+
+IMAGE_TESTS := $(wildcard tests/e2e/test_images_*.py)
 
 e2e-lab: .venv/bin/cobalt
-	@$(RUN)pytest tests/e2e --ignore=tests/e2e/platform --ignore-glob='*/test_images_*'
+	@$(RUN)pytest $(filter-out $(IMAGE_TESTS),$(wildcard tests/e2e/test_*.py))
 
 e2e-images: .venv/bin/cobalt
-	@$(RUN)pytest tests/e2e/test_images_*.py
+	@$(RUN)pytest $(IMAGE_TESTS)
 
-e2e-platform: .venv/bin/cobalt
-	@$(RUN)pytest tests/e2e/platform
+e2e-platform e2e-cloud: e2e-%: .venv/bin/cobalt
+	@$(RUN)pytest tests/e2e/$*
 
 bench: .venv/bin/cobalt ## figures as a table and as JSON
 	@$(RUN)python -m cobaltcore.lab.kubebuild kube >/dev/null

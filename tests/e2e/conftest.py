@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cobaltcore.lab.images import store
+from tests.support import built_images
 from tests.support.lab import Lab
 
 
@@ -26,6 +28,12 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield found
     finally:
         found.remove()
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> store.Store:
+    """A store with every image of this source tree, for the tests alone."""
+    return built_images.everything(tmp_path_factory.mktemp("store"))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,9 +23,12 @@ class Host:
         eventually(lambda: path.stat().st_ino != own, "a network namespace")
         self.run("ip", "link", "set", "lo", "up")
 
+    def command(self, *command: str) -> list[str]:
+        return ["nsenter", f"--net=/proc/{self._holder.pid}/ns/net", *command]
+
     def run(self, *command: str, **environment: str) -> str:
         done = subprocess.run(
-            ["nsenter", f"--net=/proc/{self._holder.pid}/ns/net", *command],
+            self.command(*command),
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
@@ -43,6 +47,33 @@ def host() -> Iterator[Host]:
     found = Host()
     yield found
     found.close()
+
+
+def test_a_port_in_use_is_named_with_its_user(
+    host: Host, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Before anything is touched."""
+    lab = Lab(tmp_path_factory.mktemp("ports"))
+    environment = {**os.environ, home.ROOT_VARIABLE: str(lab.root)}
+    script = "import socket; s = socket.create_server(('', 5000)); print(); input()"
+    with subprocess.Popen(
+        host.command(sys.executable, "-uc", script), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as listener:
+        assert listener.stdout
+        assert listener.stdout.readline()
+        refused = subprocess.run(
+            host.command(*lab.command("up", "--nodes", "1", "--until", "cluster")),
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        listener.communicate(b"\n")
+    assert refused.returncode == 1
+    assert "port 5000 is in use" in refused.stderr
+    assert f"(pid {listener.pid})" in refused.stderr
+    assert "stop that program" in refused.stderr
+    assert not lab.place.directory.exists()
 
 
 def test_a_firewall_that_drops_what_it_forwards(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cobaltcore.lab.images import store
 from tests.support import built_images
 
 SITE_PACKAGES = Path("var/lib/openstack/lib/python3.11/site-packages")
@@ -25,10 +26,8 @@ BROKER = {
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def broker(kept: store.Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """RabbitMQ in a network of its own; yields a process of that network."""
-    kept = built_images.default_store()
-    built_images.build("--quiet", "rabbitmq", "openstack-libs")
     place = tmp_path_factory.mktemp("broker")
     root = built_images.Root.unpack(kept, "rabbitmq", place / "root")
     (root.path / "tmp" / "broker").mkdir(mode=0o777)
@@ -38,10 +37,10 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 
 @pytest.fixture(scope="module")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> built_images.Root:
+def libraries(kept: store.Store, tmp_path_factory: pytest.TempPathFactory) -> built_images.Root:
     """The libraries of all services, with a copy of oslo.messaging as upstream has it."""
     place = tmp_path_factory.mktemp("libraries")
-    root = built_images.Root.unpack(built_images.default_store(), "openstack-libs", place / "root")
+    root = built_images.Root.unpack(kept, "openstack-libs", place / "root")
     upstream = root.path / "tmp" / "upstream"
     shutil.copytree(
         root.path / SITE_PACKAGES / "oslo_messaging",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tarfile
@@ -13,10 +14,13 @@ from typing import Any
 
 from cobaltcore.cli import main
 from cobaltcore.cli.commands import images as command
+from cobaltcore.lab import errors
 from cobaltcore.lab.images import release, sources, store
+from tests.support.lab import eventually
 
 TREE = sources.find()
 RELEASE = "2025.2"
+PATIENCE_SECONDS = 3600.0
 SERVICES = tuple(release.read(TREE, RELEASE).refs)
 
 _ENTER = 'ip link set lo up && mount -t proc proc "$1/proc" && root="$1" && shift && exec chroot "$root" "$@"'
@@ -30,6 +34,29 @@ def default_store() -> store.Store:
 def build(*arguments: str) -> None:
     """Run `cobalt images build`; an error is told by the command itself."""
     assert main.main(["images", "build", "--yes", *arguments]) == 0
+
+
+def everything(place: Path) -> store.Store:
+    """The user's store with every image up to date, as it is now: builds beside do not touch it."""
+    theirs = default_store()
+    eventually(lambda: not _is_busy(theirs), "no other build works", seconds=PATIENCE_SECONDS)
+    build("--quiet")
+    with theirs.locked():
+        for folder in ("blobs", "inventory", "keys", "records", "sbom"):
+            shutil.copytree(theirs.directory / folder, place / folder, copy_function=os.link)
+        for file in ("index.json", "oci-layout"):
+            (place / file).write_bytes((theirs.directory / file).read_bytes())
+    (place / "log").mkdir()
+    (place / "caches").symlink_to(theirs.directory / "caches")
+    return store.Store(place)
+
+
+def _is_busy(kept: store.Store) -> bool:
+    try:
+        with kept.locked():
+            return False
+    except errors.LabError:
+        return True
 
 
 def listing(kept: store.Store) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cobaltcore.lab import cgroups, errors, limits, packages
+from cobaltcore.lab import cgroups, errors, limits, packages, ports, registry
 
 DISK_BYTES = 4 * 10**9
 MEMORY_BYTES = 2 * 10**9
@@ -35,6 +35,7 @@ class Facts:
     memory_bytes: int
     missing_packages: Sequence[str] = ()
     low_limits: Mapping[str, int] = field(default_factory=dict)
+    taken_ports: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ def gather(places: Sequence[Path]) -> Facts:
         memory_bytes=_available_memory(),
         missing_packages=packages.missing(),
         low_limits=limits.too_low(),
+        taken_ports=ports.taken([registry.PORT]),
     )
 
 
@@ -90,6 +92,7 @@ def problems(facts: Facts) -> list[Problem]:
         _memory,
         _packages,
         _limits,
+        _ports,
     ]
     return [problem for check in checks for problem in check(facts)]
 
@@ -187,6 +190,16 @@ def _limits(facts: Facts) -> list[Problem]:
             f"raise it with: sysctl -w {name.replace('/', '.')}={limits.LEAST[name]}",
         )
         for name, value in facts.low_limits.items()
+    ]
+
+
+def _ports(facts: Facts) -> list[Problem]:
+    return [
+        Problem(
+            f"port {port} is in use at all addresses by {who}, and nodes pull images from there",
+            "stop that program, or let it listen at an address of its own, as 127.0.0.1",
+        )
+        for port, who in facts.taken_ports.items()
     ]
 
 

@@ -40,6 +40,7 @@ def test_a_good_machine_has_no_problem() -> None:
             "fs.inotify.max_user_instances is 128",
             "sysctl -w",
         ),
+        ({"taken_ports": {5000: "nginx (pid 7)"}}, "port 5000 is in use at all", "127.0.0.1"),
     ],
 )
 def test_each_problem_comes_with_its_fix(changes: dict[str, Any], what: str, fix: str) -> None:
