@@ -23,6 +23,7 @@ CLOUD = controlplane.CloudCredentialsRef()
 EXTERNAL_NETWORK = "public"
 EXTERNAL_BRIDGE = "br-ex"
 GUEST_DIR = "/guest"
+SERVICES = ("keystone", "glance", "placement", "nova", "neutron", "cinder")
 
 
 def namespace() -> Desired:
@@ -30,8 +31,8 @@ def namespace() -> Desired:
     return Desired(NAMESPACE, {"metadata": {"name": SPACE}})
 
 
-def cloud() -> Iterator[Desired]:
-    """The cloud itself."""
+def cloud(images: Mapping[str, str]) -> Iterator[Desired]:
+    """The cloud itself; services run the images of these digests, so that a new build is rolled out."""
     ceph = rook.CephClusterSpec(mon=rook.Mon(count=1), mgr=rook.Mgr(count=1))
     yield _made(rook.CEPH_CLUSTER, CEPH, msgspec.to_builtins(ceph))
     mapping = BridgeMapping(physical_network=EXTERNAL_NETWORK, bridge=EXTERNAL_BRIDGE)
@@ -40,7 +41,13 @@ def cloud() -> Iterator[Desired]:
         infrastructure=Infrastructure(ovn=Ovn(bridge_mappings=[mapping])),
         storage=Storage(ceph=Ceph(cluster_ref=NamespacedRef(name=CEPH.name))),
     )
-    yield _made(controlplane.KIND, PLANE, msgspec.to_builtins(spec))
+    pinned = {name: {"image": {"digest": _digest(images[name])}} for name in SERVICES}
+    body = {**msgspec.to_builtins(spec), "services": pinned}
+    yield _made(controlplane.KIND, PLANE, body)
+
+
+def _digest(reference: str) -> str:
+    return reference.partition("@")[2]
 
 
 def toolbox(images: Mapping[str, str]) -> Iterator[Desired]:

@@ -20,7 +20,7 @@ from cobaltcore.runtime.clock import SystemClock
 from cobaltcore.runtime.meta import Desired, Key, Object, Scope, key_of
 
 CLOUD_IMAGES = (
-    *("keystone", "glance", "placement", "nova", "neutron", "cinder"),
+    *objects.SERVICES,
     *("memcached", "ovn", "ovs", "libvirt", "guest", "tempest"),
 )
 PLANE_LIMIT = timedelta(minutes=30)
@@ -47,7 +47,7 @@ async def _cloud(place: home.Home, references: dict[str, str], shown: phases.Pha
     async with install.connected(place) as client:
         with shown.phase("control plane") as phase:
             await _apply(client, [objects.namespace()])
-            await _apply(client, objects.cloud())
+            await _apply(client, objects.cloud(references))
             await _reach(
                 lambda: _is_ready(client, phase),
                 PLANE_LIMIT,
