@@ -77,9 +77,13 @@ def test_a_port_in_use_is_named_with_its_user(
 
 
 def test_a_firewall_that_drops_what_it_forwards(
-    host: Host, tmp_path_factory: pytest.TempPathFactory
+    lab: Lab, host: Host, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """As with Docker on the machine: nodes reach each other all the same, and no rule stays."""
+    """As with Docker on the machine: nodes reach each other all the same, and no rule stays.
+
+    Labs in other networks of the machine are left alone, in both directions.
+    """
+    beside, nodes = lab, {node.name: node.pid() for node in lab.place.machines()}
     host.run("iptables", "-P", "FORWARD", "DROP")
     before = host.run("iptables", "-S")
     lab = Lab(tmp_path_factory.mktemp("docker"))
@@ -105,3 +109,4 @@ def test_a_firewall_that_drops_what_it_forwards(
     finally:
         cobalt("down", "--purge")
     assert host.run("iptables", "-S") == before
+    assert {node.name: node.pid() for node in beside.place.machines()} == nodes

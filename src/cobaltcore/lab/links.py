@@ -14,6 +14,7 @@ import fcntl
 import json
 import os
 import re
+import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -84,10 +85,10 @@ def claim(owner: Owner) -> bool:
     with _one_at_a_time():
         if owner in owners():
             return True
-        alias = Path("/sys/class/net") / name / "ifalias"
-        if alias.exists() and alias.read_text().strip():
+        present = [each for each in _query("link", "show") if each["ifname"] == name]
+        if any(each.get("ifalias") for each in present):
             return False
-        if not alias.exists():
+        if not present:
             _ip("link", "add", name, "type", "bridge")
         _ip("link", "set", name, "alias", f"{_ALIAS}:{owner.name}:{owner.directory}")
     return True
@@ -218,11 +219,12 @@ def run(commands: Sequence[str], *, check: bool = True) -> None:
 def _cables(index: int) -> list[str]:
     """The host's ends of all cables of an instance."""
     name = re.compile(rf"{bridge(index)}[{''.join(_CABLES)}]\d+")
-    return [each.name for each in Path("/sys/class/net").iterdir() if name.fullmatch(each.name)]
+    return [found for _, found in socket.if_nameindex() if name.fullmatch(found)]
 
 
 def _exists(link: str) -> bool:
-    return (Path("/sys/class/net") / link).exists()
+    # Not by /sys, which shows the links of whatever network it was mounted in.
+    return any(found == link for _, found in socket.if_nameindex())
 
 
 def _route(destination: IPv4Network, gateway: IPv4Address) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from cobaltcore.lab import cgroups, kernel, links, nodespec
 
 GONE_SECONDS = 20.0
+INIT = "cobaltcore.lab.init"
 
 _NAMESPACES = kernel.NEW_MOUNT | kernel.NEW_UTS | kernel.NEW_IPC | kernel.NEW_PID | kernel.NEW_NET
 
@@ -112,7 +113,7 @@ class Machine:
         os.dup2(log, 2)
         os.chdir("/")
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        command = [sys.executable, "-m", "cobaltcore.lab.init", str(self.path)]
+        command = [sys.executable, "-m", INIT, str(self.path)]
         os.execve(sys.executable, command, kernel.environment())  # noqa: S606 no shell is wanted
 
     @property

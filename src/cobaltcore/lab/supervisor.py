@@ -24,6 +24,8 @@ STEADY_SECONDS = 30.0
 GROUP = "supervisor"
 PID_FILE = "supervisor.pid"
 CODE_FILE = "supervisor.code"
+# Of a command line: the interpreter, -m, the module, what it works on.
+_MODULE_WORDS = 4
 HELPERS = {"storage": "cobaltcore.lab.storage", "registry": "cobaltcore.lab.registry"}
 
 
@@ -117,6 +119,21 @@ def code() -> str:
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def directory_of(pid: int, proc: Path = Path("/proc")) -> Path | None:
+    """The directory of the instance, if a process is one of the programs that look after it."""
+    try:
+        words = (proc / str(pid) / "cmdline").read_text().split("\0")
+    except OSError:
+        return None
+    programs = {"cobaltcore.lab.supervisor", hosted.MODULE, *HELPERS.values()}
+    if len(words) < _MODULE_WORDS or words[1] != "-m":
+        return None
+    module, where = words[2], Path(words[3])
+    if module == machine.INIT:
+        return where.parents[2]
+    return where if module in programs else None
 
 
 def spawn(module: str, directory: Path, *arguments: str, log: Path) -> int:

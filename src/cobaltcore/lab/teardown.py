@@ -141,6 +141,8 @@ def leftovers(known: Iterable[home.Home]) -> list[Leftover]:
         directory = owner.directory if owner else None
         if directory is None and name in by_name:
             directory = by_name[name].directory
+        if directory is None:
+            directory = _directory_of_processes(name)
         is_active = name in grouped or (owner is not None and owner.is_up)
         why = _abandoned(name, directory, is_active=is_active)
         if why:
@@ -162,6 +164,17 @@ def remove_leftovers(known: Iterable[home.Home], *, report: Callable[[str], None
         removed.append(each.name)
     _remove_stray_routes()
     return removed
+
+
+def _directory_of_processes(name: str) -> Path | None:
+    """The directory that processes of an instance were started with.
+
+    An instance may be in another network, where its bridge cannot be seen from here.
+    """
+    for pid in cgroups.processes(cgroups.find(), machine.group_of(name)):
+        if found := supervisor.directory_of(pid):
+            return found
+    return None
 
 
 def _abandoned(name: str, directory: Path | None, *, is_active: bool) -> str:

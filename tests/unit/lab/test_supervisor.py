@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from cobaltcore.lab import supervisor
@@ -49,3 +51,29 @@ def test_what_ran_for_a_while_starts_again_at_once() -> None:
     patience.ended()
     clock.now += supervisor.FIRST_PAUSE_SECONDS
     assert patience.is_due
+
+
+@pytest.mark.parametrize(
+    ("command", "directory"),
+    [
+        (["python", "-m", "cobaltcore.lab.supervisor", "/labs/a"], "/labs/a"),
+        (["python", "-m", "cobaltcore.lab.storage", "/labs/a"], "/labs/a"),
+        (["python", "-m", "cobaltcore.lab.init", "/labs/a/nodes/n/node.json"], "/labs/a"),
+        (["python", "-m", "http.server", "/labs/a"], None),
+        (["/pause"], None),
+        ([""], None),
+    ],
+)
+def test_a_process_tells_whose_it_is(
+    tmp_path: Path, command: list[str], directory: str | None
+) -> None:
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "cmdline").write_text("\0".join([*command, ""]))
+
+    found = supervisor.directory_of(7, tmp_path)
+
+    assert found == (Path(directory) if directory else None)
+
+
+def test_a_process_that_has_ended_is_nobody_s(tmp_path: Path) -> None:
+    assert supervisor.directory_of(7, tmp_path) is None
