@@ -43,7 +43,7 @@ def _cold_start(lab: Lab) -> dict[str, float]:
     began = time.monotonic()
     result = lab.up()
     ready = time.monotonic() - began
-    lab.load_image()
+    lab.load_image(NODE)
     lab.create("default", workloads.pod("first", lab.image, node=NODE))
     lab.wait_for_pod("default", "first")
     progress.tell(f"  {ready:.1f} s, {result['seconds']}")

@@ -97,11 +97,11 @@ class Lab:
         found: dict[str, Any] = json.loads(run(command, self.environment))
         return found
 
-    def load_image(self) -> None:
-        """Give all nodes the busybox image."""
+    def load_image(self, *names: str) -> None:
+        """Give nodes the busybox image, all or those that need it."""
         archive = self.root / "busybox.tar"
         archive.write_bytes(ociarchive.archive(busybox.image()).content)
-        for node in self.place.machines():
+        for node in (each for each in self.place.machines() if each.name in names or not names):
             eventually(containers.socket(node).exists, f"containerd of {node.name}")
             containers.load(node, archive)
 
