@@ -36,7 +36,6 @@ def messaging_options() -> Sections:
     return {
         "oslo_messaging_rabbit": {
             "rabbit_quorum_queue": "false",
-            "heartbeat_in_pthread": "false",
             "heartbeat_timeout_threshold": "30",
             "kombu_reconnect_delay": "0.5",
         },

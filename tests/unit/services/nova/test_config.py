@@ -46,7 +46,7 @@ def test_how_servers_run_is_found_out_on_each_node_unless_it_is_given() -> None:
     assert "virt_type" not in planning.options(auto, "nova.conf", "compute")["libvirt"]
     (agent,) = [each for each in auto.workloads() if each.component == "compute"]
     assert "--config-dir" in agent.command
-    assert [each.name for each in agent.agent.prepare] == ["kvm-probe", "libvirt-wait"]  # type: ignore[union-attr]
+    assert [each.name for each in agent.agent.prepare] == ["libvirt-wait", "virtualization"]  # type: ignore[union-attr]
 
 
 def test_migrations_are_encrypted_as_the_endpoint_is() -> None:

@@ -21,7 +21,7 @@ SWITCH_DIR = "/run/openvswitch"
 NODE_DIR = f"{pods.STATE_DIR}/node"
 """Where options are that hold on this node only."""
 KEYS_DIR = "/etc/ceph-keys"
-PROGRAMS = ("kvm_probe.py", "libvirt_secrets.py")
+PROGRAMS = ("libvirt_secrets.py", "virtualization.py")
 RESOURCES = {
     "requests": {"cpu": "100m", "memory": "256Mi"},
     "limits": {"memory": "2Gi"},
@@ -84,7 +84,8 @@ def _workload(facts: Facts, cell: Cell, without: dict[str, tuple[str, ...]]) -> 
     options: tuple[str, ...] = ("--config-file", f"{CONFIG_DIR}/nova.conf")
     if facts.spec.compute.virtualization == "auto":
         target = f"{NODE_DIR}/virtualization.conf"
-        prepare.insert(0, Task("kvm-probe", ("python", f"{CONFIG_DIR}/kvm_probe.py", target)))
+        command = ("python", f"{CONFIG_DIR}/virtualization.py", target)
+        prepare.append(Task("virtualization", command))
         options = (*options, "--config-dir", NODE_DIR)
     return Workload(
         f"compute{cell.suffix}",
