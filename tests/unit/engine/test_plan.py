@@ -64,3 +64,33 @@ def test_the_soonest_look_counts() -> None:
         a_step("B", Ready("Ok", after=timedelta(minutes=1))),
     ]
     assert plan(facts(), steps).after == timedelta(minutes=1)
+
+
+def test_a_step_runs_beside_a_blocker_that_it_does_not_need() -> None:
+    beside = a_step("C", Ready("Ok"))
+    steps = [
+        a_step("A", Ready("Ok")),
+        a_step("B", Waiting("Syncing", "the database is migrated")),
+        Step("C", beside.run, needs=("A",)),
+        Step("D", a_step("D", Ready("Ok")).run, needs=("B", "C")),
+    ]
+    made = plan(facts(), steps)
+    assert names(steps) == ["a", "b", "c"]
+    assert [each.status for each in made.conditions] == [
+        "False",
+        "True",
+        "False",
+        "True",
+        "Unknown",
+    ]
+    assert made.conditions[4].message == "waits for B"
+    assert not made.complete, "what D wants is not known, so nothing may be removed"
+
+
+def test_what_a_held_step_is_needed_for_is_held_too() -> None:
+    steps = [
+        a_step("A", Waiting("No", "not yet")),
+        Step("B", a_step("B", Ready("Ok")).run, needs=("A",)),
+        Step("C", a_step("C", Ready("Ok")).run, needs=("B",)),
+    ]
+    assert names(steps) == ["a"]
