@@ -67,6 +67,19 @@ def test_the_group_of_servers_in_one_hierarchy_of_systemd(tmp_path: Path) -> Non
     assert found == [tmp_path / "cobaltcore-guests"]
 
 
+def test_a_renewed_certificate_is_taken_up(tmp_path: Path) -> None:
+    given, kept = tmp_path / "given", tmp_path / "kept"
+    given.mkdir()
+    for name in ("ca.crt", "tls.crt", "tls.key"):
+        (given / name).write_text("first")
+    assert start_libvirt.take_certificates(given, kept)
+    assert not start_libvirt.take_certificates(given, kept)
+    (given / "tls.crt").write_text("second")
+    assert start_libvirt.take_certificates(given, kept)
+    assert (kept / "tls.crt").read_text() == "second"
+    assert (kept / "tls.key").stat().st_mode & 0o777 == 0o600
+
+
 def test_the_boot_sector_is_one() -> None:
     assert len(start_libvirt.BOOT_SECTOR) == 512
     assert start_libvirt.BOOT_SECTOR[-2:] == b"\x55\xaa"

@@ -25,9 +25,14 @@ INSTANCES = "/var/lib/nova/instances"
 TCP_PORT, TLS_PORT = 16509, 16514
 MIGRATION_PORTS = (49152, 49215)
 PROGRAMS, TLS = "/etc/libvirt-programs", "/etc/libvirt-tls"
+KEYS = "/run/libvirt/cobaltcore-pki"
 TESTED_SIZE: Mapping[str, Any] = {
     "requests": {"cpu": "50m", "memory": "64Mi"},
     "limits": {"memory": "1Gi"},
+}
+SMALL: Mapping[str, Any] = {
+    "requests": {"cpu": "5m", "memory": "16Mi"},
+    "limits": {"memory": "128Mi"},
 }
 PATHS = (
     HostPath("run", "/run/libvirt"),
@@ -86,8 +91,16 @@ def objects(key: Key, given: Libvirt, *, labels: Mapping[str, str]) -> Iterator[
         },
         resources=pods.resources(TESTED_SIZE, given.settings),
     )
+    certificates = Container(
+        "certificates",
+        given.image,
+        ("python3", f"{PROGRAMS}/start_libvirt.py", "certificates"),
+        volumes=[PATHS[0], *mounts],
+        capabilities=(),
+        resources=SMALL,
+    )
     template = hostpods.template(
-        [container],
+        [container, certificates] if given.issuer is not None else [container],
         labels=labels,
         annotations={},
         settings={
@@ -143,9 +156,9 @@ log_outputs = "3:stderr"
 listen_tls = 1
 tls_port = "{TLS_PORT}"
 auth_tls = "none"
-key_file = "{TLS}/tls.key"
-cert_file = "{TLS}/tls.crt"
-ca_file = "{TLS}/ca.crt"
+key_file = "{KEYS}/tls.key"
+cert_file = "{KEYS}/tls.crt"
+ca_file = "{KEYS}/ca.crt"
 """
 
 

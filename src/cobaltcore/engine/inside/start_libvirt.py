@@ -5,6 +5,7 @@ Only the standard library and the image's own programs are at hand.
 """
 
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from pathlib import Path
 TREE = Path("/host/cgroup")
 PROGRAMS = Path("/etc/libvirt-programs")
 TLS = Path("/etc/libvirt-tls")
+KEYS = Path("/run/libvirt/cobaltcore-pki")
+LOOK_SECONDS = 20.0
 IDENTITY = Path("/var/lib/libvirt/cobaltcore-identity")
 VIRT_TYPE = Path("/run/libvirt/virt-type")
 GUESTS = "cobaltcore-guests"
@@ -108,11 +111,40 @@ def configure() -> None:
         text = (PROGRAMS / name).read_text().replace("LISTEN", os.environ["NODE_ADDRESS"])
         (Path("/etc/libvirt") / name).write_text(text.replace("IDENTITY", identity()))
     if TLS.exists():
+        take_certificates(TLS, KEYS)
         for name, source in PKI.items():
             target = Path("/etc/pki") / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.unlink(missing_ok=True)
-            target.symlink_to(TLS / source)
+            target.symlink_to(KEYS / source)
+
+
+def take_certificates(given: Path, kept: Path) -> bool:
+    """Copy the pod's certificate to the node's memory; tell whether it is another one.
+
+    A server that has outlived its pod still sees the files of that pod, and those of the node.
+    """
+    kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+    changed = False
+    for name in sorted(set(PKI.values())):
+        content, target = (given / name).read_bytes(), kept / name
+        if not target.exists() or target.read_bytes() != content:
+            changed = True
+            new = kept / f"{name}.new"
+            handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            new.rename(target)
+    return changed
+
+
+def keep_certificates() -> None:
+    """Take up renewed certificates for ever, and have libvirtd read them."""
+    command = ["virt-admin", "-c", "libvirtd:///system", "server-update-tls", "libvirtd"]
+    while True:
+        if take_certificates(TLS, KEYS):
+            subprocess.run(command, check=False)  # noqa: S603 our words
+        select.select([], [], [], LOOK_SECONDS)
 
 
 def main() -> None:
@@ -128,4 +160,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    keep_certificates() if sys.argv[1:] == ["certificates"] else main()

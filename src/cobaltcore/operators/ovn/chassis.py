@@ -26,7 +26,7 @@ from cobaltcore.runtime.meta import Desired, Object
 
 COMPONENT = "chassis"
 LOST_AFTER = timedelta(seconds=90)
-HEARTBEAT_EVERY = timedelta(minutes=5)
+HEARTBEAT_EVERY = timedelta(minutes=30)
 
 
 class Wanted(NamedTuple):
@@ -171,7 +171,7 @@ def _ready(spec: OVNChassisSpec, record: Record | None, connected: Verdict) -> V
 
 
 def _heartbeat(before: OVNChassisStatus, record: Record | None, *, is_news: bool) -> str | None:
-    """Told anew every few minutes only: a status that changes is a write for every hypervisor."""
+    """Told anew twice an hour only: a status that changes is a write for every hypervisor."""
     known = before.last_heartbeat
     if record is None or record.confirmed is None:
         return known

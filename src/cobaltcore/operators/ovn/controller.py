@@ -94,10 +94,11 @@ class ClusterController:
         view = await self._ask(replace(view, chassis=self._members.known(key.namespace)))
         walk = graph.walk(PARTS, view)
         problem = await self._apply(live, walk)
-        await self._members.drain(view, self._southbound(view))
         await self._members.report(view)
         told = report.status(view, walk, problem)
         await status.write(self._cluster, CLUSTER, live, told, manager=MANAGER)
+        # Last, because a database may be between two leaders.
+        await self._members.drain(view, self._southbound(view))
         await self._call_the_roll(view)
         if view.records is None and not databases.is_served(view, databases.SOUTHBOUND):
             return None
