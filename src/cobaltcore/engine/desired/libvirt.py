@@ -119,6 +119,8 @@ def _certificate(
     """One for all hypervisors: each is server and client of every other one."""
     spec: dict[str, Any] = {
         "secretName": key.name,
+        # libvirt refuses a certificate without a subject.
+        "commonName": key.name[:64],
         "dnsNames": sorted(hosts),
         "issuerRef": {"name": issuer.name, "kind": issuer.kind},
         "privateKey": {"algorithm": "RSA", "size": 2048, "rotationPolicy": "Always"},
