@@ -8,8 +8,10 @@ import socket
 import struct
 import sys
 import time
+from contextlib import suppress
 
 _OWN = 77
+_PATIENCE_SECONDS = 3.0
 
 
 def checksum(data: bytes) -> int:
@@ -24,29 +26,28 @@ def request(number: int) -> bytes:
     return body[:2] + struct.pack("!H", checksum(body)) + body[4:]
 
 
-def is_answered(raw: socket.socket, number: int, until: float) -> bool:
-    while (left := until - time.monotonic()) > 0 and select.select([raw], [], [], left)[0]:
-        packet = raw.recv(2048)
-        if packet[20] == 0 and struct.unpack_from("!HH", packet, 24) == (_OWN, number):
-            return True
-    return False
+def collect(raw: socket.socket, answered: set[int], wanted: int, until: float) -> None:
+    """Take in answers, late ones too, until a moment or until all are there."""
+    while len(answered) < wanted and (left := until - time.monotonic()) > 0:
+        if select.select([raw], [], [], left)[0]:
+            packet = raw.recv(2048)
+            identity, number = struct.unpack_from("!HH", packet, 24)
+            if packet[20] == 0 and identity == _OWN:
+                answered.add(number)
 
 
 def main() -> None:
     address, count, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-    lost = 0
+    answered: set[int] = set()
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
         for number in range(count):
             until = time.monotonic() + seconds
-            try:
+            # While the neighbour is not known a request cannot be sent: as good as lost.
+            with suppress(OSError):
                 raw.sendto(request(number), (address, 0))
-            except OSError:
-                # The neighbour is not known at the moment: as good as lost.
-                lost += 1
-            else:
-                lost += not is_answered(raw, number, until)
-            select.select([], [], [], max(0.0, until - time.monotonic()))
-    sys.stdout.write(f"{count} {lost}\n")
+            collect(raw, answered, count, until)
+        collect(raw, answered, count, time.monotonic() + _PATIENCE_SECONDS)
+    sys.stdout.write(f"{count} {count - len(answered)}\n")
 
 
 if __name__ == "__main__":
