@@ -36,6 +36,8 @@ class Order:
     contexts: Mapping[str, Path]
     arguments: Mapping[str, str]
     labels: Mapping[str, str]
+    temporary: Path
+    """What build steps see as /tmp: whether they use it must not show in the image."""
     may_pull: bool = False
 
 
@@ -56,7 +58,7 @@ class Buildah:
             [
                 *("build", "--pull" if order.may_pull else "--pull-never", "--layers=false"),
                 *("--identity-label=false", "--timestamp", order.arguments[EPOCH]),
-                *("--file", order.containerfile),
+                *("--file", order.containerfile, "--volume", f"{order.temporary}:/tmp"),
                 *contexts,
                 *arguments,
                 *labels,

@@ -74,6 +74,14 @@ def configuration(layers: Sequence[str], *, settings: Mapping[str, Any], created
     )
 
 
+def without_comments(config: bytes) -> bytes:
+    """A configuration without the remarks that a builder made about its own files."""
+    found: dict[str, Any] = msgspec.json.decode(config)
+    for step in found.get("history", ()):
+        step.pop("comment", None)
+    return msgspec.json.encode(found)
+
+
 def architecture() -> str:
     """This machine's processor, as images name it."""
     return _GO_NAMES.get(platform.machine(), platform.machine())

@@ -145,7 +145,15 @@ class Store:
         for blob in (layout / "blobs" / "sha256").iterdir():
             blob.replace(self.blobs / blob.name)
         shutil.rmtree(layout)
-        return entry.digest
+        return self._without_places(entry.digest)
+
+    def _without_places(self, digest: str) -> str:
+        """An image whose history does not tell in which directory it was built."""
+        manifest = self.manifest(digest)
+        content = self.blob(manifest.config.digest).read_bytes()
+        config = self.add(oci.without_comments(content))
+        described = oci.Descriptor(media_type=oci.CONFIG, digest=config.digest, size=config.size)
+        return self.add(oci.encode(msgspec.structs.replace(manifest, config=described))).digest
 
     def records(self, release: str) -> dict[str, Record]:
         """What is known about the images of a release; records of another format are none."""

@@ -122,6 +122,9 @@ class Workshop:
         contexts = {name: staged / name for name in given.contexts if name}
         if "host" in made.contexts:
             contexts["host"] = self.host
+        temporary = self.place.place / "steps" / made.name
+        self.place.outside(temporary).mkdir(parents=True)
+        self.place.outside(temporary).chmod(0o1777)
         layout = self.kept.directory / "tmp" / made.name
         known = [layer for record in parents.values() for layer in record.layers]
         self.kept.lend(layout, dict.fromkeys(known))
@@ -131,11 +134,13 @@ class Workshop:
             contexts=contexts,
             arguments=given.arguments,
             labels=given.labels,
+            temporary=temporary,
             may_pull=made.is_root_file_system,
         )
         code = self.tools.build(order, log)
         self._expect(code, made.name, "a build step failed")
-        shutil.rmtree(self.place.outside(staged))
+        for used in (staged, temporary):
+            shutil.rmtree(self.place.outside(used))
         return self.kept.adopt(layout)
 
     def _stage(self, directory: Path, members: Mapping[str, Path]) -> None:

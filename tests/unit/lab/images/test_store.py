@@ -1,4 +1,5 @@
 import io
+import json
 import tarfile
 from pathlib import Path
 
@@ -128,3 +129,12 @@ def test_two_builds_at_once_are_refused(tmp_path: Path) -> None:
 
     with kept.locked(), pytest.raises(errors.LabError, match="another build"), kept.locked():
         pass
+
+
+def test_the_history_of_an_image_does_not_tell_where_it_was_built() -> None:
+    steps = [{"created_by": "RUN true", "comment": "FROM localhost/var/cache/images/debian"}]
+    config = json.dumps({"os": "linux", "history": steps}).encode()
+
+    found = json.loads(oci.without_comments(config))
+
+    assert found == {"os": "linux", "history": [{"created_by": "RUN true"}]}
