@@ -65,9 +65,10 @@ async def surroundings(client: Client, obj: Object) -> None:
     namespace = obj["metadata"]["namespace"]
     service = next(each for each in registry.services() if each.kind.kind == obj["kind"])
     spec = msgspec.convert(obj, service.resource).spec
-    for kind, key in {*references.named(namespace, spec)}:
-        if kind == SECRET:
-            await client.create(SECRET, a_secret(key))
+    named = {key for kind, key in references.named(namespace, spec) if kind == SECRET}
+    named |= {Key(namespace, need.name) for need in service.secrets(spec)}
+    for key in named:
+        await client.create(SECRET, a_secret(key))
     for kind, name, block in (
         (mariadb.MARIADB, "mariadb", {"replicas": 1}),
         (rabbitmq.CLUSTER, "rabbitmq", {"replicas": 1}),

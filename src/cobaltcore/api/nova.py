@@ -86,13 +86,14 @@ class ServiceAuth(Struct):
     """Users with which Nova calls other services."""
 
     placement_service_user_ref: Ref | None = None
-    """User for Placement. Unset: Nova's own."""
+    """User for Placement; its credential is in the Secret NAME-keystone-credentials. Unset: Nova's
+    own."""
     neutron_service_user_ref: Ref | None = None
-    """User for Neutron. Unset: Nova's own."""
+    """User for Neutron, in the same way. Unset: Nova's own."""
     glance_service_user_ref: Ref | None = None
-    """User for Glance. Unset: Nova's own."""
+    """User for Glance. Without effect so far: Nova calls Glance in the name of its users."""
     cinder_service_user_ref: Ref | None = None
-    """User for Cinder. Unset: Nova's own."""
+    """User for Cinder, in the same way. Unset: Nova's own."""
 
 
 class Cell(Struct):

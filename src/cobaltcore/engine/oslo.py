@@ -73,9 +73,9 @@ def login_options(facts: Facts, *sections: str) -> Sections:
     return dict.fromkeys(sections, found)
 
 
-def login_environment(facts: Facts, *sections: str) -> dict[str, str]:
-    """The application credential, for every section that logs in."""
-    name = facts.spec.keystone.app_credential_ref.secret
+def login_environment(facts: Facts, *sections: str, secret: str = "") -> dict[str, str]:
+    """The application credential for sections that log in: the service's own, or another one."""
+    name = secret or facts.spec.keystone.app_credential_ref.secret
     return {
         variable(section, option): access.value(facts, name, option)
         for section in sections

@@ -4,12 +4,8 @@ from cobaltcore.engine import access, ceph, oslo, program
 from cobaltcore.engine.definition import Config, Facts
 from cobaltcore.engine.desired import inifile, names
 from cobaltcore.engine.desired.inifile import Sections
-from cobaltcore.services.nova.steps import cells, compute, hypervisor, metadata
+from cobaltcore.services.nova.steps import cells, compute, hypervisor, metadata, users
 
-PEERS = ("placement", "neutron", "cinder")
-"""Services that Nova calls in its own name."""
-LOGINS = ("keystone_authtoken", "service_user", *PEERS)
-COMPUTE_LOGINS = ("service_user", *PEERS)
 HELPERS = (
     "nova_sys_admin",
     "privsep_osbrick",
@@ -45,7 +41,8 @@ def render(facts: Facts) -> Config:
         environment={
             **oslo.database_environment(facts),
             **oslo.messaging_environment(facts),
-            **oslo.login_environment(facts, *LOGINS),
+            **oslo.login_environment(facts, "keystone_authtoken", "service_user"),
+            **_peers(facts),
             **cells.environment(facts),
             oslo.variable("neutron", names.METADATA_SECRET_KEY): secret,
         },
@@ -79,11 +76,20 @@ def node(facts: Facts) -> Config:
         },
         environment={
             **oslo.messaging_environment(facts),
-            **oslo.login_environment(facts, *COMPUTE_LOGINS),
+            **oslo.login_environment(facts, "service_user"),
+            **_peers(facts),
             **cells.transport_environment(facts),
         },
         secret_files=ceph.secret_files(facts, compute.disks(facts)),
     )
+
+
+def _peers(facts: Facts) -> dict[str, str]:
+    """Logins for services that Nova calls."""
+    found: dict[str, str] = {}
+    for name, secret in users.credentials(facts.spec).items():
+        found |= oslo.login_environment(facts, name, secret=secret)
+    return found
 
 
 def _shared(facts: Facts) -> Sections:

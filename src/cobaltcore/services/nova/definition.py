@@ -7,7 +7,7 @@ from cobaltcore.api.foreign.kubernetes import NODE
 from cobaltcore.engine.definition import Facts, Service, Step, Workload
 from cobaltcore.engine.desired import names
 from cobaltcore.services.nova import config
-from cobaltcore.services.nova.steps import cells, compute, hypervisor, metadata
+from cobaltcore.services.nova.steps import cells, compute, hypervisor, metadata, users
 
 WSGI = {
     "OS_NOVA_CONFIG_FILES": f"{names.VENV}/etc/nova/api-paste.ini;nova.conf",
@@ -72,14 +72,14 @@ SERVICE = Service(
     kind=nova.KIND,
     resource=nova.Nova,
     port=8774,
-    secrets=lambda spec: chain(compute.needs(spec), metadata.given(spec)),
+    secrets=lambda spec: chain(compute.needs(spec), metadata.given(spec), users.needs(spec)),
     passwords=metadata.own,
     databases=cells.databases,
     virtual_hosts=cells.virtual_hosts,
     config=config.render,
     configs={"compute": config.node},
     migration=cells.migration,
-    references=compute.references,
+    references=lambda key, spec: chain(compute.references(key, spec), users.references(key, spec)),
     follows=(NODE,),
     steps=(
         Step("CephConnected", compute.connected, when=compute.uses_ceph, needs=("ConfigReady",)),

@@ -23,6 +23,20 @@ def test_every_login_uses_the_application_credential() -> None:
         assert variables[name] == openstack.PRIVATE
 
 
+def test_another_user_can_be_named_for_a_service_that_nova_calls() -> None:
+    given = {"neutronServiceUserRef": {"name": "network-admin"}}
+    facts = planning.facts(planning.an_object("Nova", serviceAuth=given))
+    needed = {need.name: need.keys for need in facts.service.secrets(facts.spec)}
+    assert "network-admin-keystone-credentials" in needed
+    for (_, key), content in facts.observed.contents.items():
+        if key.name == "network-admin-keystone-credentials":
+            content["data"]["application_credential_id"] = "b3RoZXI="
+    for name in ("", "compute"):
+        variables = planning.secret_texts(planning.carried(facts, name).environment)
+        assert variables["OS_NEUTRON__APPLICATION_CREDENTIAL_ID"] == "other"
+        assert variables["OS_PLACEMENT__APPLICATION_CREDENTIAL_ID"] == "5ad17e"
+
+
 def test_disks_in_ceph_use_the_key_that_libvirt_is_told() -> None:
     facts = planning.facts(planning.an_object("Nova"))
     libvirt = planning.options(facts, "nova.conf", "compute")["libvirt"]
