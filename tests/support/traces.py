@@ -66,7 +66,7 @@ def _marks_of_others(own: str) -> set[str]:
         # What all labs have in common goes with the last one.
         marks |= {r"/cobaltcore$", rf"^{home.DEFAULT_ROOT}$"}
     for owner in owners:
-        marks.add(rf"\b{links.bridge(owner.index)}(n\d+)?\b")
+        marks.add(rf"\b{links.bridge(owner.index)}([a-z]\w*)?\b")
         for part in ranges.Ranges(owner.index).block.subnets(new_prefix=16):
             marks.add(rf"\b{re.escape(str(part.network_address).removesuffix('.0.0'))}\.")
     return marks
