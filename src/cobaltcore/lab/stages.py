@@ -52,6 +52,8 @@ CLUSTER = "cluster"
 STAGES: Mapping[str, Stage] = {"operators": _operators, "cloud": _cloud, "demo": _demo}
 """After the cluster, in order."""
 NAMES = (CLUSTER, *STAGES)
+DEFAULT = "operators"
+"""Where `cobalt up` stops if nobody says otherwise."""
 
 
 def up(
