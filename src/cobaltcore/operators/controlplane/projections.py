@@ -16,6 +16,7 @@ from cobaltcore.runtime.meta import Desired
 
 OVN = "ovn"
 RBD_BACKEND = "rbd"
+EXTERNAL = ovn.BridgeMapping(physical_network="external", bridge="br-external")
 
 
 def placement_objects(view: View) -> Iterator[Desired]:
@@ -136,10 +137,11 @@ def ovn_objects(view: View) -> Iterator[Desired]:
         northbound=database,
         southbound=database,
         northd=Workload(replicas=view.replicas(None, 2)),
-        controller=ovn.OvnController(bridge_mappings=given.bridge_mappings),
+        controller=ovn.OvnController(bridge_mappings=given.bridge_mappings or [EXTERNAL]),
         tls=ovn.OvnTls(enabled=True, issuer_ref=tls.issuer_ref, cert_secret_ref=tls.secret_ref)
         if tls is not None and tls.enabled
         else ovn.OvnTls(),
+        deletion_policy=view.spec.deletion_policy,
     )
     yield view.made(ovn.CLUSTER, OVN, spec, OVN)
 
