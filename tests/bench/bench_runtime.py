@@ -41,7 +41,7 @@ PEERS = (KOPF_SEEN, KOPF_CHANGES)
 
 AMOUNTS = (
     Amount(objects=1000, rounds=3, trickle=200, storm=2000),
-    Amount(objects=5000, rounds=1),
+    Amount(objects=5000, rounds=2),
 )
 QUICK = (Amount(objects=100, rounds=1, trickle=50, storm=300), Amount(objects=300, rounds=1))
 

@@ -4,9 +4,11 @@ import random
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 import msgspec
+from prometheus_client import Counter
 
 from cobaltcore.runtime import errors, execution, paths, stream
 from cobaltcore.runtime.clock import Clock, SystemClock
@@ -180,7 +182,7 @@ class Client:
 
     async def _send(self, label: str, request: Request) -> Response:
         for attempt in range(THROTTLED_TRIES):
-            API_REQUESTS.labels(request.method, label).inc()
+            _counter(request.method, label).inc()
             response = await self._transport.send(request)
             if response.status != 429 or attempt == THROTTLED_TRIES - 1:
                 break
@@ -190,6 +192,12 @@ class Client:
                 response.status, response.body, retry_after=response.retry_after
             )
         return response
+
+
+@cache
+def _counter(method: str, label: str) -> Counter:
+    """The counter of one sort of request; methods and kinds are few."""
+    return API_REQUESTS.labels(method, label)
 
 
 def _kind_missing(kind: Kind, cause: errors.NotFound) -> errors.RuntimeFault:

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ssl import SSLCertVerificationError, SSLContext, create_default_context
 from typing import Protocol
 from urllib.parse import quote, urlencode, urlsplit
@@ -157,6 +158,12 @@ class _WebSocket:
         return message.data if message.type == aiohttp.WSMsgType.BINARY else None
 
 
+@lru_cache(maxsize=256)
+def _query(params: tuple[tuple[str, str], ...]) -> str:
+    """Parameters as they go into a URL; a controller sends the same few over and over."""
+    return "?" + urlencode(params, quote_via=quote)
+
+
 class HttpTransport:
     """Transport over kept connections; WebSockets are left to aiohttp."""
 
@@ -278,7 +285,7 @@ class HttpTransport:
             self._head = (identity, self._common_headers(identity))
         target = quote(self._path + request.path, safe=_PATH_CHARACTERS)
         if request.params:
-            target += "?" + urlencode(request.params, quote_via=quote)
+            target += _query(tuple(request.params.items()))
         line = f"{request.method} {target} HTTP/1.1\r\nAccept: {request.accept}\r\n".encode()
         if not request.body:
             return b"%b%b\r\n" % (line, self._head[1])

@@ -1,9 +1,10 @@
 """One lab with a whole cloud in it and a server `demo`, as `cobalt up` leaves it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.support.cloud import Cloud
 from tests.support.lab import Lab
 
 
@@ -12,7 +13,28 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A lab whose demo server has answered."""
     found = Lab(tmp_path_factory.mktemp("labs"))
     try:
-        found.up(until="demo")
+        found.up("--audit", until="demo")
         yield found
     finally:
         found.remove()
+
+
+@pytest.fixture(scope="session")
+def cloud(lab: Lab) -> Cloud:
+    """The cloud in it."""
+    return Cloud(lab)
+
+
+_FIGURES: list[str] = []
+
+
+@pytest.fixture
+def tell() -> Callable[[str], None]:
+    """Say something that stands below the results of all tests."""
+    return _FIGURES.append
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Figures that tests have told."""
+    for each in _FIGURES:
+        terminalreporter.write_line(each)

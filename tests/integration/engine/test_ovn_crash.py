@@ -1,7 +1,5 @@
 """The OVN operator dies at each of its changes in turn; the next one goes on with the work."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import pytest
@@ -12,18 +10,15 @@ from cobaltcore.api.foreign.kubernetes import (
     STATEFUL_SET,
 )
 from cobaltcore.api.ovn import CHASSIS, CLUSTER
-from cobaltcore.engine.operator import Context
 from cobaltcore.operators.ovn.controller import ClusterController
 from cobaltcore.runtime.client import Client
-from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.manager import Manager
 from cobaltcore.runtime.meta import Key
-from cobaltcore.runtime.transport import Request
 from tests.integration.engine import test_ovn as subject
-from tests.support import faults, played_ovn
+from tests.support import played_ovn
 from tests.support.control_plane import ControlPlaneHarness
-from tests.support.faults import CrashPoint, FaultTransport, When
-from tests.support.operating import eventually, read, transport
+from tests.support.faults import When
+from tests.support.mortal import Mortal
+from tests.support.operating import read
 from tests.support.played_ovn import Databases
 
 
@@ -80,44 +75,19 @@ async def test_a_crash_at_every_write_converges(
 ) -> None:
     """Every process makes one change and dies: before the next one, or before it hears of it."""
     space = plane.create_namespace("crash")
-    deaths = 0
     async with played_ovn.databases() as ovn:
         life = Life(client, ovn, space)
+        mortal = Mortal(
+            plane,
+            lambda context: [ClusterController(context, route=ovn.route).controller],
+            call,
+            when,
+        )
         for act, check in (
             (life.make, life.is_made),
             (life.lose_node, life.is_drained),
             (life.end, life.is_ended),
         ):
             await act()
-            while not await check():
-                point = CrashPoint(call, when, _is_change)
-                wire = FaultTransport(transport(plane, "doomed"), crash=point)
-                what = f"{act.__name__} after {deaths} deaths"
-                deaths += await _lives_until(check, what, wire, ovn)
-    assert deaths > 15, "a whole life takes more changes than that"
-
-
-def _is_change(request: Request) -> bool:
-    """Events are a courtesy: who dies after one has changed nothing, and says it again."""
-    return faults.is_write(request) and "/events" not in request.path
-
-
-async def _lives_until(
-    check: Callable[[], Awaitable[bool]], what: str, wire: FaultTransport, ovn: Databases
-) -> bool:
-    """Run the operator until something holds, or it dies; return whether it died."""
-    client = Client(wire)
-    cluster = Cluster(client)
-    controller = ClusterController(Context(cluster, "test"), route=ovn.route).controller
-    task = asyncio.ensure_future(Manager({"local": cluster}, [controller]).run())
-
-    async def either() -> bool:
-        return task.done() or await check()
-
-    try:
-        await eventually(either, what)
-        return task.done()
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
-        await client.close()
+            await mortal.work_until(check, act.__name__)
+    assert mortal.deaths > 15, "a whole life takes more changes than that"

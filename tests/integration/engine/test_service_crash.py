@@ -1,22 +1,16 @@
 """A service operator dies after each of its changes; the next one goes on with the work."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from cobaltcore.api.foreign.kubernetes import DEPLOYMENT, SECRET
-from cobaltcore.engine import registry
-from cobaltcore.engine.operator import Context
 from cobaltcore.runtime.client import Client
-from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.manager import Manager
 from cobaltcore.runtime.meta import Key, Object
-from tests.support import faults, openstack, services
+from tests.support import openstack
 from tests.support.control_plane import ControlPlaneHarness
-from tests.support.faults import Crash, CrashPoint, FaultTransport
-from tests.support.operating import eventually, read, transport
+from tests.support.mortal import Mortal, approval, operators
+from tests.support.operating import eventually, read
 
 SURVIVORS = {"Nova": None, "Keystone": "keystone-fernet-keys"}
 """What stays when the object is deleted: Secrets that data depends on."""
@@ -30,17 +24,15 @@ async def test_a_crash_after_every_change_converges(
     wanted = openstack.lab_sized(openstack.example(kind), space)
     openstack.label_nodes(plane)
     await openstack.surroundings(client, wanted)
-    deaths = 0
-    async with _approval(plane):
+    mortal = Mortal(plane, operators(kind.lower()))
+    async with approval(plane):
         for act, check in (
             (_make, openstack.is_ready(client, wanted)),
             (_change, _is_changed(client, wanted)),
         ):
             await act(client, wanted)
-            while not await check():
-                what = f"{kind} after {deaths} deaths: {act.__name__}"
-                deaths += await _lives_until(check, what, plane, kind)
-    assert deaths > 15, "a whole life takes more changes than that"
+            await mortal.work_until(check, f"{kind}: {act.__name__}")
+    assert mortal.deaths > 15, "a whole life takes more changes than that"
     await client.delete(openstack.kind_of(wanted), Key(space, kind.lower()))
     await eventually(_is_gone(client, wanted), "everything is gone but what is kept")
     if SURVIVORS[kind]:
@@ -80,44 +72,3 @@ def _is_gone(client: Client, obj: Object) -> Callable[[], Awaitable[bool]]:
         return left == [None, None, None]
 
     return check
-
-
-@asynccontextmanager
-async def _approval(plane: ControlPlaneHarness) -> AsyncIterator[None]:
-    client = Client(transport(plane, "approval"))
-    cluster = Cluster(client)
-    manager = Manager({"local": cluster}, services.Approval(cluster, services.FOREIGN).controllers)
-    task = asyncio.ensure_future(manager.run())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
-        await client.close()
-
-
-async def _lives_until(
-    check: Callable[[], Awaitable[bool]], what: str, plane: ControlPlaneHarness, kind: str
-) -> bool:
-    """Run the operator until something holds, or it dies; return whether it died."""
-    point = CrashPoint(1, "after", faults.is_write)
-    client = Client(FaultTransport(transport(plane, "doomed"), crash=point))
-    cluster = Cluster(client)
-    (operator,) = [each for each in registry.operators() if each.name == kind.lower()]
-    controllers = list(operator.controllers(Context(cluster, "test")))
-    task = asyncio.ensure_future(Manager({"local": cluster}, controllers).run())
-
-    async def either() -> bool:
-        return task.done() or await check()
-
-    try:
-        await eventually(either, what)
-        return task.done()
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
-        await client.close()
-        if not task.cancelled():
-            problem = task.exception()
-            if not isinstance(problem, BaseExceptionGroup) or problem.split(Crash)[1] is not None:
-                assert isinstance(problem, Crash), problem

@@ -23,9 +23,13 @@ PASSWORD_BYTES = 24
 
 def login(view: View, name: str, username: str) -> Desired:
     """A user name with a password that is made once and then kept."""
-    password = base64.urlsafe_b64encode(view.random(PASSWORD_BYTES)).decode()
-    values = {"username": username, "password": password}
-    made = secret.secret(view.key(name), values, labels=view.labels("credentials"))
+    return password(view, name, "password", username=username)
+
+
+def password(view: View, name: str, key: str, **beside: str) -> Desired:
+    """A Secret with a random value, made once and then kept."""
+    value = base64.urlsafe_b64encode(view.random(PASSWORD_BYTES)).decode()
+    made = secret.secret(view.key(name), {**beside, key: value}, labels=view.labels("credentials"))
     return made._replace(once=True, kept=view.keeps_data)
 
 

@@ -6,14 +6,16 @@ from typing import Any
 import msgspec
 
 from cobaltcore.api import cinder, glance, neutron, nova, ovn, placement
-from cobaltcore.api.blocks import Database, NamespacedRef
+from cobaltcore.api.blocks import Database, NamespacedRef, SecretRef
 from cobaltcore.api.pods import Workload
 from cobaltcore.api.services import WorkloadSettings
+from cobaltcore.engine.desired import names
 from cobaltcore.engine.verdict import Ready, Verdict
 from cobaltcore.operators.controlplane import ceph, certificates, infrastructure, sharing
 from cobaltcore.operators.controlplane.view import View, is_ready
 from cobaltcore.runtime.meta import Desired
 
+METADATA_SECRET = "metadata-proxy"  # noqa: S105 the name of a Secret
 OVN = "ovn"
 RBD_BACKEND = "rbd"
 EXTERNAL = ovn.BridgeMapping(physical_network="external", bridge="br-external")
@@ -53,6 +55,8 @@ def nova_objects(view: View) -> Iterator[Desired]:
     """Nova and its logins."""
     given = view.spec.services.nova
     yield from _logins(view, "nova")
+    shared = _metadata_secret(view)
+    yield shared
     rbd = ceph.rbd(view, "nova")
     storage = nova.EphemeralStorage()
     if rbd is not None:
@@ -61,7 +65,9 @@ def nova_objects(view: View) -> Iterator[Desired]:
         api=_workload(view, given.api),
         scheduler=_workload(view, given.scheduler, nova.Scheduler),
         conductor=_workload(view, given.conductor),
-        metadata=_workload(view, given.metadata, nova.Metadata),
+        metadata=msgspec.structs.replace(
+            _workload(view, given.metadata, nova.Metadata), shared_secret_ref=_ref(shared)
+        ),
         compute=given.compute or nova.Compute(),
         database=nova.NovaDatabase(**sharing.database("nova")),
         messaging=sharing.messaging("nova"),
@@ -77,6 +83,8 @@ def neutron_objects(view: View) -> Iterator[Desired]:
     """Neutron and its logins."""
     given = view.spec.services.neutron
     yield from _logins(view, "neutron")
+    shared = _metadata_secret(view)
+    yield shared
     own = view.spec.infrastructure.ovn.cluster_ref
     spec = neutron.NeutronSpec(
         api=_workload(view, given.api),
@@ -86,6 +94,7 @@ def neutron_objects(view: View) -> Iterator[Desired]:
             cluster_ref=own or NamespacedRef(name=OVN, namespace=view.plane.metadata.namespace)
         ),
         ml2=given.ml2 or neutron.Ml2(),
+        metadata_agent=neutron.MetadataAgent(shared_secret_ref=_ref(shared)),
         cache=sharing.cache(),
         **_service(view, "neutron"),
     )
@@ -165,6 +174,15 @@ def _service(view: View, name: str) -> dict[str, Any]:
 def _logins(view: View, name: str) -> Iterator[Desired]:
     yield infrastructure.login(view, sharing.database_secret(name), name)
     yield infrastructure.login(view, sharing.messaging_secret(name), name)
+
+
+def _metadata_secret(view: View) -> Desired:
+    """What Neutron's metadata agents prove themselves to Nova with; whoever comes first makes it."""
+    return infrastructure.password(view, METADATA_SECRET, names.METADATA_SECRET_KEY)
+
+
+def _ref(made: Desired) -> SecretRef:
+    return SecretRef(name=made.key.name)
 
 
 def _workload(view: View, given: WorkloadSettings | None, kind: type[Any] = Workload) -> Any:

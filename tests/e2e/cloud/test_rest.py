@@ -1,0 +1,80 @@
+"""A cloud at rest costs nothing, and tells no secret."""
+
+import base64
+import time
+from collections.abc import Iterator
+
+from tests.support import audit
+from tests.support.cloud import NAMESPACE
+from tests.support.healing import is_whole
+from tests.support.lab import Lab, eventually
+
+IDLE_SECONDS = 60
+OURS = "system:serviceaccount:c5c3-system:"
+SHORTEST_SECRET = 16
+"""Shorter values (user names, ports) are no secrets."""
+PUBLIC_KEYS = ("ca.crt", "tls.crt", "username", "hosts", "cacert")
+"""Keys of Secrets whose values anybody may see."""
+
+
+def test_a_minute_at_rest_makes_no_request(lab: Lab) -> None:
+    eventually(lambda: is_whole(lab), "all is Ready")
+    log = lab.place.directory / "log/audit.log"
+
+    def made_in_a_minute() -> list[audit.Request]:
+        start = log.stat().st_size
+        end = time.monotonic() + IDLE_SECONDS
+        eventually(lambda: time.monotonic() >= end, "a minute has passed")
+        return [
+            each
+            for each in audit.requests(log, audit.Marker(offset=start), audit.Filter())
+            if each.user.username.startswith(OURS)
+            and each.object.resource != "leases"
+            and each.verb != "watch"
+        ]
+
+    assert made_in_a_minute() == []
+
+
+def test_no_secret_is_told_anywhere(lab: Lab) -> None:
+    """Values of all Secrets of the cloud are looked for where people read."""
+    secrets = dict(generated(lab))
+    assert len(secrets) > 20
+    for where, text in told(lab):
+        found = [name for name, value in secrets.items() if value in text]
+        assert not found, f"{where} tells {found}"
+
+
+def generated(lab: Lab) -> Iterator[tuple[str, str]]:
+    for obj in lab.get("secrets", "-n", NAMESPACE)["items"]:
+        for key, value in (obj.get("data") or {}).items():
+            text = base64.b64decode(value).decode(errors="replace").strip()
+            is_password = SHORTEST_SECRET <= len(text) <= 200 and "\n" not in text
+            if key not in PUBLIC_KEYS and is_password and not key.endswith(("_id", "_host")):
+                yield f"{obj['metadata']['name']}/{key}", text
+
+
+def told(lab: Lab) -> Iterator[tuple[str, str]]:
+    """Texts that people and tools read: with the place that they were found in."""
+    for kind in (
+        "configmaps",
+        "events",
+        "pods",
+        "deployments",
+        "statefulsets",
+        "daemonsets",
+        "jobs",
+    ):
+        yield kind, lab.kubectl("get", kind, "-A", "-o", "json")
+    yield "our objects", lab.kubectl("get", "cobalt", "-A", "-o", "json")
+    for pod in lab.get("pods", "-A")["items"]:
+        meta = pod["metadata"]
+        where = f"{meta['namespace']}/{meta['name']}"
+        yield (
+            f"log of {where}",
+            lab.attempt(
+                "logs", "-n", meta["namespace"], meta["name"], "--all-containers", "--tail=-1"
+            ),
+        )
+    for pid, line in lab.processes().items():
+        yield f"command line of process {pid}", line

@@ -1,0 +1,83 @@
+"""Servers on two nodes, their volumes, and a move while they run."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.cloud import DEMO, Cloud, pinging
+
+PEER = "peer"
+FROM_VOLUME = "from-volume"
+GREETING = "the neighbour answers"
+
+
+@pytest.fixture
+def script(tmp_path: Path, cloud: Cloud) -> str:
+    """User data that greets the server `demo`; its path in the toolbox."""
+    address = cloud.address(DEMO)
+    text = f"#!/bin/sh\nuntil ping -c 1 -W 1 {address}; do sleep 1; done\necho {GREETING}\n"
+    cloud.lab.kubectl(
+        "exec", "-i", "-n", "openstack", "deployment/openstack-client", "-c", "client",
+        "--", "tee", "/tmp/greet", input=text,
+    )  # fmt: skip
+    return "/tmp/greet"
+
+
+@pytest.fixture
+def peer(cloud: Cloud, script: str) -> Iterator[str]:
+    """A server on the node where `demo` is not."""
+    nodes = {each["Host"] for each in cloud.get("compute", "service", "list", "--service", "nova-compute")}  # fmt: skip
+    (other,) = nodes - {cloud.host(DEMO)}
+    cloud.run(
+        "--os-compute-api-version", "2.74", "server", "create", "--flavor", DEMO, "--image", DEMO,
+        "--network", DEMO, "--security-group", DEMO, "--host", other, "--user-data", script,
+        "--wait", PEER,
+    )  # fmt: skip
+    yield PEER
+    cloud.remove("server", PEER)
+
+
+def test_servers_on_two_nodes_reach_each_other(cloud: Cloud, peer: str) -> None:
+    assert cloud.host(peer) != cloud.host(DEMO)
+    assert cloud.says(peer, GREETING)
+
+
+def test_a_volume_is_attached_written_and_detached(cloud: Cloud) -> None:
+    cloud.run("volume", "create", "--size", "1", "scratch")
+    cloud.becomes("volume", "scratch", "available")
+    cloud.run("server", "add", "volume", DEMO, "scratch")
+    assert "written by i-" in cloud.says(DEMO, "guest: disk vdb: written by")
+    cloud.run("server", "remove", "volume", DEMO, "scratch")
+    cloud.becomes("volume", "scratch", "available")
+    cloud.remove("volume", "scratch")
+
+
+def test_a_server_boots_from_a_volume(cloud: Cloud) -> None:
+    try:
+        cloud.run(
+            "server", "create", "--flavor", DEMO, "--image", DEMO, "--boot-from-volume", "1",
+            "--network", DEMO, "--security-group", DEMO, "--wait", FROM_VOLUME,
+        )  # fmt: skip
+        assert cloud.says(FROM_VOLUME, "guest: ready")
+        attached = cloud.get("server", "show", FROM_VOLUME)["volumes_attached"]
+        assert len(attached) == 1
+    finally:
+        cloud.remove("server", FROM_VOLUME)
+    for each in cloud.get("volume", "list"):
+        cloud.remove("volume", each["ID"])
+
+
+def test_a_running_server_moves_to_the_other_node(
+    cloud: Cloud, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
+    before = cloud.host(DEMO)
+    booted = cloud.console(DEMO).count("guest: booted")
+    with cloud.outside() as outside:
+        with pinging(outside, cloud.floating(), tmp_path) as pings:
+            cloud.run("server", "migrate", "--live-migration", "--wait", DEMO)
+        assert outside.pings(cloud.floating(), count=3)
+    tell(f"live migration: {pings.lost} of {pings.sent} pings lost, ten a second")
+    assert cloud.host(DEMO) != before
+    assert cloud.get("server", "show", DEMO)["status"] == "ACTIVE"
+    assert cloud.console(DEMO).count("guest: booted") <= booted

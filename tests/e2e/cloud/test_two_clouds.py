@@ -1,0 +1,57 @@
+"""Two control planes beside each other do not know of each other."""
+
+from typing import Any
+
+from tests.support.cloud import NAMESPACE, Cloud, asking
+from tests.support.lab import Lab, eventually
+
+SECOND = "second"
+OFF = {"enabled": False}
+
+
+def a_second_plane(first: dict[str, Any]) -> dict[str, Any]:
+    """A small one with the images of the first; hypervisors belong to the first alone."""
+    images = first["spec"]["services"]
+    services = {each: {"image": images[each]["image"]} for each in ("keystone", "glance", "placement")}  # fmt: skip
+    return {
+        "apiVersion": first["apiVersion"],
+        "kind": "ControlPlane",
+        "metadata": {"name": SECOND},
+        "spec": {
+            "global": {"replicas": 1, "tls": {"enabled": True}},
+            "services": {**services, **dict.fromkeys(("nova", "neutron", "cinder"), OFF)},
+            "deletionPolicy": "Delete",
+        },
+    }
+
+
+def is_ready(lab: Lab) -> bool:
+    status = lab.get("controlplane", SECOND, "-n", SECOND).get("status", {})
+    return any(
+        each["type"] == "Ready" and each["status"] == "True"
+        for each in status.get("conditions", ())
+    )
+
+
+def lives(lab: Lab) -> dict[str, int]:
+    """Pods of the first cloud, by their identity, and how often their containers were started."""
+    return {
+        pod["metadata"]["uid"]: sum(
+            each["restartCount"] for each in pod["status"].get("containerStatuses", ())
+        )
+        for pod in lab.get("pods", "-n", NAMESPACE)["items"]
+        if pod["status"]["phase"] == "Running"
+    }
+
+
+def test_one_is_deleted_and_the_other_does_not_notice(lab: Lab, cloud: Cloud) -> None:
+    lab.kubectl("create", "namespace", SECOND)
+    lab.create(SECOND, a_second_plane(lab.get("controlplane", "lab", "-n", NAMESPACE)))
+    eventually(lambda: is_ready(lab), "the second control plane is Ready")
+    before = lives(lab)
+    with asking(cloud) as asked:
+        lab.kubectl("delete", "controlplane", SECOND, "-n", SECOND, "--timeout=10m")
+        lab.kubectl("delete", "namespace", SECOND, "--timeout=10m")
+    assert lives(lab) == before
+    assert asked.sent > 10
+    assert asked.failed == []
