@@ -30,8 +30,14 @@ class Programs:
         return str(self.directory / name)
 
 
-def node_daemons(seat: nodeconfig.Seat, programs: Programs, home: Path) -> list[Daemon]:
-    """What every node runs: container runtime, kubelet, service proxy."""
+def node_daemons(
+    seat: nodeconfig.Seat, programs: Programs, keys: pki.Pki, home: Path
+) -> list[Daemon]:
+    """What every node runs: container runtime, kubelet, service proxy.
+
+    Who asks an API server that has not made its roles yet is refused, and asks again seconds later;
+    so the service proxy comes when the API server is ready.
+    """
     api = f"tcp:{seat.ranges.node(0)}:{ranges.API_PORT}"
     kubelet = flags(
         config=home / "kubelet.yaml",
@@ -55,8 +61,9 @@ def node_daemons(seat: nodeconfig.Seat, programs: Programs, home: Path) -> list[
         Daemon(
             name="kube-proxy",
             command=[programs.path("kube-proxy"), *flags(config=home / "proxy.yaml")],
-            after=[api],
+            after=[f"done:{_API_READY}"],
         ),
+        Daemon(name=_API_READY, command=_wait_for_api(seat, keys), once=True),
     ]
 
 
@@ -75,7 +82,6 @@ class ControlPlane:
         return [
             self._daemon("etcd", self._etcd()),
             self._daemon("kube-apiserver", {**self._apiserver(), **self._audit()}),
-            Daemon(name=_API_READY, command=self._wait_for_api(), once=True),
             # It gives up when it comes before the roles that the API server makes.
             self._daemon(
                 "kube-controller-manager", self._controller_manager(), f"done:{_API_READY}"
@@ -88,12 +94,16 @@ class ControlPlane:
         return Daemon(name=name, command=command, after=list(after), keeps_data=name == _ETCD)
 
     def _etcd(self) -> dict[str, object]:
-        """Only holders of a certificate of etcd's own authority get in, from pods or elsewhere."""
+        """Only holders of a certificate of etcd's own authority get in, from pods or elsewhere.
+
+        Killed processes lose nothing without a flush per write; a machine without power may.
+        """
         subject = certificates.Subject(_ETCD, hosts=("127.0.0.1",), usages=("server", "client"))
         pair = self.keys.certificate(_ETCD, subject, authority=_ETCD)
         trusted = self.keys.authority(_ETCD).certificate
         return {
             "data_dir": self.data / "etcd",
+            "unsafe_no_fsync": "true",
             "listen_client_urls": _ETCD_URL,
             "advertise_client_urls": _ETCD_URL,
             "listen_peer_urls": _ETCD_PEERS,
@@ -210,11 +220,12 @@ class ControlPlane:
             "profiling": "false",
         }
 
-    def _wait_for_api(self) -> list[str]:
-        admin = self.keys.client(ADMIN, groups=(pki.ADMINISTRATORS,))
-        files = (self.keys.authority().certificate, admin.certificate, admin.key)
-        module = "cobaltcore.lab.apiready"
-        return [sys.executable, "-m", module, self.seat.ranges.api_url, *map(str, files)]
+
+def _wait_for_api(seat: nodeconfig.Seat, keys: pki.Pki) -> list[str]:
+    own = keys.client(f"system:node:{seat.name}", groups=("system:nodes",))
+    files = (keys.authority().certificate, own.certificate, own.key)
+    module = "cobaltcore.lab.apiready"
+    return [sys.executable, "-m", module, seat.ranges.api_url, *map(str, files)]
 
 
 def kubelet_keys(keys: pki.Pki, seat: nodeconfig.Seat) -> pki.KeyFiles:

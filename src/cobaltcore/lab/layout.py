@@ -89,7 +89,7 @@ def _node(place: home.Home, instance: record.Instance, seat: nodeconfig.Seat) ->
         directory=place.programs, pause_archive=place.images / f"{artefacts.PAUSE}.tar"
     )
     directory = place.node(seat.name)
-    running = daemons.node_daemons(seat, programs, directory)
+    running = daemons.node_daemons(seat, programs, place.keys, directory)
     if seat.number == 0:
         control_plane = daemons.ControlPlane(
             seat=seat,

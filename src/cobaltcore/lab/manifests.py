@@ -67,7 +67,9 @@ def name_server(plan: ranges.Ranges, *, image: str, node_name: str) -> list[Desi
         Desired(kubernetes.CLUSTER_ROLE, role),
         Desired(kubernetes.CLUSTER_ROLE_BINDING, binding),
         Desired(kubernetes.CONFIG_MAP, {"metadata": meta, "data": {"Corefile": _corefile()}}),
-        Desired(kubernetes.DEPLOYMENT, {"metadata": meta, "spec": _deployment(image, node_name)}),
+        Desired(
+            kubernetes.DEPLOYMENT, {"metadata": meta, "spec": _deployment(plan, image, node_name)}
+        ),
         Desired(kubernetes.SERVICE, _service(plan)),
     ]
 
@@ -102,7 +104,7 @@ def _corefile() -> str:
 """
 
 
-def _deployment(image: str, node_name: str) -> dict[str, Any]:
+def _deployment(plan: ranges.Ranges, image: str, node_name: str) -> dict[str, Any]:
     volume = {"name": "config", "configMap": {"name": _NAME}}
     pod = {
         "serviceAccountName": _NAME,
@@ -110,7 +112,7 @@ def _deployment(image: str, node_name: str) -> dict[str, Any]:
         "priorityClassName": "system-cluster-critical",
         "nodeSelector": {"kubernetes.io/hostname": node_name},
         "tolerations": [{"operator": "Exists"}],
-        "containers": [_container(image)],
+        "containers": [_container(plan, image)],
         "volumes": [volume],
     }
     return {
@@ -120,12 +122,17 @@ def _deployment(image: str, node_name: str) -> dict[str, Any]:
     }
 
 
-def _container(image: str) -> dict[str, Any]:
+def _container(plan: ranges.Ranges, image: str) -> dict[str, Any]:
     return {
         "name": _NAME,
         "image": image,
         "imagePullPolicy": "Never",
         "args": ["-conf", "/etc/coredns/Corefile"],
+        # Straight to the API server: the way by its Service opens later, and names are needed first.
+        "env": [
+            {"name": "KUBERNETES_SERVICE_HOST", "value": str(plan.node(0))},
+            {"name": "KUBERNETES_SERVICE_PORT", "value": str(ranges.API_PORT)},
+        ],
         "volumeMounts": [{"name": "config", "mountPath": "/etc/coredns", "readOnly": True}],
         "ports": [
             {"name": "dns", "containerPort": 53, "protocol": "UDP"},

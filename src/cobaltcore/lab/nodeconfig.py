@@ -88,7 +88,8 @@ def kubelet(seat: Seat, *, keys: pki.KeyFiles, authority: Path) -> str:
     """Settings of the kubelet.
 
     Images are made here and cannot be pulled again, so they are never collected as garbage. Every
-    kubelet offers the whole machine, as nodes share processors and memory.
+    kubelet offers the whole machine, as nodes share processors and memory. Secrets and ConfigMaps
+    are read when a pod needs them: a watch on each costs a pod half a second at its start.
     """
     settings: dict[str, Any] = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -118,6 +119,7 @@ def kubelet(seat: Seat, *, keys: pki.KeyFiles, authority: Path) -> str:
         "resolvConf": "/etc/resolv.conf",
         "maxPods": 110,
         "serializeImagePulls": False,
+        "configMapAndSecretChangeDetectionStrategy": "Get",
     }
     return yaml.safe_dump(settings, sort_keys=False)
 
@@ -132,6 +134,7 @@ def proxy(seat: Seat, *, kubeconfig: Path) -> str:
         "clusterCIDR": str(seat.ranges.pods),
         "hostnameOverride": seat.name,
         "conntrack": {"maxPerCore": 0},
+        "nftables": {"minSyncPeriod": "100ms"},
     }
     return yaml.safe_dump(settings, sort_keys=False)
 
