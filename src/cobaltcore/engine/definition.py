@@ -209,6 +209,8 @@ class Service:
     mounts: Callable[[Facts], Iterable[Mount]] = lambda facts: ()
     steps: tuple[Step, ...] = ()
     """Steps of its own, between configuration and workloads."""
+    last_steps: tuple[Step, ...] = ()
+    """Steps of its own that need workloads."""
     generated: Callable[[str], Iterable[tuple[Kind, str]]] = lambda instance: ()
     """Secrets that its steps make and must see again, by the name of the object."""
     watches: Mapping[Kind, Scope] = field(default_factory=dict)

@@ -110,6 +110,7 @@ def chain(facts: Facts) -> tuple[Step, ...]:
     return (
         *prepared,
         *_workload_steps(facts, before),
+        *facts.service.last_steps,
         Step("APIReady", running.apis, needs=before),
     )
 

@@ -36,6 +36,7 @@ def render(facts: Facts) -> Config:
     return Config(
         files={
             "nova.conf": inifile.render(options),
+            hypervisor.DISCOVERY: program.text(PROGRAMS, hypervisor.DISCOVERY),
             **(ceph.program_file() if pools else {}),
         },
         environment={

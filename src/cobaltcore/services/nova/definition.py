@@ -87,4 +87,5 @@ SERVICE = Service(
         Step("LibvirtReady", hypervisor.libvirt_runs, needs=("ConfigReady",), gates=False),
     ),
     workloads=workloads,
+    last_steps=(Step("HostsReady", hypervisor.hosts_known, needs=("ComputeReady",)),),
 )

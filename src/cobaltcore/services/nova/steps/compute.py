@@ -11,10 +11,10 @@ from cobaltcore.engine.desired.mounts import Mount
 from cobaltcore.runtime.meta import Key, Kind
 from cobaltcore.services.nova.steps import cells
 from cobaltcore.services.nova.steps.cells import Cell
+from cobaltcore.services.nova.steps.hypervisor import CONFIG_DIR
 
 CINDER = "cinder"
 """The Cinder whose volumes servers attach where the spec names no users."""
-CONFIG_DIR = "/etc/nova"
 STATE_DIR = "/var/lib/nova"
 LIBVIRT_DIR = "/run/libvirt"
 SWITCH_DIR = "/run/openvswitch"
@@ -131,5 +131,7 @@ def _mounts(facts: Facts) -> Iterator[Mount]:
     yield Mount("libvirt", LIBVIRT_DIR, host=LIBVIRT_DIR)
     yield Mount("openvswitch", SWITCH_DIR, host=SWITCH_DIR)
     yield Mount("instances", STATE_DIR, host=STATE_DIR)
+    # Nova reads the console of a server at the terminal that libvirt gave it.
+    yield Mount("terminals", "/dev/pts", host="/dev/pts")
     for user, name in sorted(volume_keys(facts).items()):
         yield Mount(f"ceph-key-{user.lower()}", f"{KEYS_DIR}/{user}", secret=name)

@@ -1,4 +1,4 @@
-"""libvirt on the hypervisor nodes. Pure."""
+"""libvirt on the hypervisor nodes, and that Nova knows them. Pure."""
 
 from collections.abc import Iterator
 
@@ -6,13 +6,15 @@ from cobaltcore.api.blocks import Image, IssuerRef
 from cobaltcore.api.foreign.certmanager import CERTIFICATE
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET, NODE
 from cobaltcore.api.pods import PodSettings
-from cobaltcore.engine import releases
-from cobaltcore.engine.definition import Facts, Result
+from cobaltcore.engine import releases, tasks
+from cobaltcore.engine.definition import Facts, Result, Task
 from cobaltcore.engine.desired import libvirt, names, workload
 from cobaltcore.engine.verdict import Ready, Waiting
 from cobaltcore.runtime.meta import Desired, Object
 
 COMPONENT = "libvirt"
+CONFIG_DIR = "/etc/nova"
+DISCOVERY = "discover_hosts.py"
 
 
 def libvirt_runs(facts: Facts) -> Result:
@@ -24,6 +26,18 @@ def libvirt_runs(facts: Facts) -> Result:
         text = f"{found.ready}/{found.wanted} pods of {key.name!r} ready"
         return Result(Waiting("DeploymentProgressing", text), objects)
     return Result(Ready("DeploymentAvailable", f"{found.ready} nodes"), objects)
+
+
+def hosts_known(facts: Facts) -> Result:
+    """Have the hypervisors mapped to their cells; a node that comes later is another run."""
+    hosts = sorted(each["metadata"]["name"] for each in _nodes(facts))
+    if not hosts:
+        return Result(Ready("NoHosts", "no hypervisor nodes"))
+    task = Task("hosts", ("python", f"{CONFIG_DIR}/{DISCOVERY}", *hosts))
+    ran = tasks.run_once(facts, task, running="WaitingForHosts")
+    if not isinstance(ran.verdict, Ready):
+        return ran
+    return Result(Ready("HostsKnown", f"{len(hosts)} hosts"), ran.objects, ran.remove)
 
 
 def issuer(facts: Facts) -> IssuerRef | None:
