@@ -11,6 +11,7 @@ from cobaltcore.lab import errors, kernel, nodeconfig
 # A program that must be there, and the Debian package that brings it (with runc and iptables).
 PROGRAMS: Mapping[str, str] = {
     "ip": "iproute2",
+    "ping": "iputils-ping",
     "nft": "nftables",
     "containerd": "containerd",
     "ctr": "containerd",

@@ -52,7 +52,7 @@ CLUSTER = "cluster"
 STAGES: Mapping[str, Stage] = {"operators": _operators, "cloud": _cloud, "demo": _demo}
 """After the cluster, in order."""
 NAMES = (CLUSTER, *STAGES)
-DEFAULT = "operators"
+DEFAULT = "demo"
 """Where `cobalt up` stops if nobody says otherwise."""
 
 
