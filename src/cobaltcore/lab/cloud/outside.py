@@ -51,7 +51,7 @@ class Outside(AbstractContextManager["Outside"]):
         """Take the namespace down; its cable goes with it."""
         if self._holder is not None:
             self._holder.kill()
-            self._holder.wait()
+            self._holder.communicate()
             self._holder = None
 
     def pings(self, address: str, *, count: int = 1) -> bool:
