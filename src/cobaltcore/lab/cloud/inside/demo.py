@@ -12,12 +12,11 @@ from typing import Any
 import openstack  # type: ignore[import-not-found]  # of the toolbox's image
 
 NAME = "demo"
-GUEST = Path("/guest")
+DISK = Path("/guest/disk.raw")
 EXTERNAL = "public"
 EXTERNAL_CIDR = "172.24.4.0/24"
 WAIT_SECONDS = 600
 WORDS = ("guest: address", "guest: metadata", "guest: ready")
-COMMAND_LINE = "console=ttyS0 panic=-1 quiet"
 
 
 def flavor(cloud: Any) -> Any:
@@ -26,37 +25,20 @@ def flavor(cloud: Any) -> Any:
     return found or cloud.compute.create_flavor(name=NAME, ram=192, vcpus=1, disk=1)
 
 
-def image(cloud: Any, name: str, file: str, format_: str, **properties: str) -> Any:
-    """An image with its content; one that was interrupted is made anew."""
-    found = cloud.image.find_image(name)
+def images(cloud: Any) -> dict[str, str]:
+    """The guest's disk; an image that was interrupted is made anew."""
+    found = cloud.image.find_image(NAME)
     if found is not None and found.status != "active":
         cloud.image.delete_image(found)
         found = None
-    container = "bare" if format_ == "raw" else format_
-    return found or cloud.image.create_image(
-        name=name,
-        filename=str(GUEST / file),
-        disk_format=format_,
-        container_format=container,
+    found = found or cloud.image.create_image(
+        name=NAME,
+        filename=str(DISK),
+        disk_format="raw",
+        container_format="bare",
         visibility="public",
-        **properties,
     )
-
-
-def images(cloud: Any) -> dict[str, str]:
-    """The guest: kernel, initial file system, disk."""
-    kernel = image(cloud, f"{NAME}-kernel", "kernel", "aki")
-    ramdisk = image(cloud, f"{NAME}-initrd", "initrd", "ari")
-    disk = image(
-        cloud,
-        NAME,
-        "disk.raw",
-        "raw",
-        kernel_id=kernel.id,
-        ramdisk_id=ramdisk.id,
-        os_command_line=COMMAND_LINE,
-    )
-    return {"flavor": flavor(cloud).id, "image": disk.id}
+    return {"flavor": flavor(cloud).id, "image": found.id}
 
 
 def network(cloud: Any) -> dict[str, str]:
