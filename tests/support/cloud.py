@@ -68,8 +68,13 @@ class Cloud:
 
     def floating(self) -> str:
         """The address of the server `demo` from outside."""
-        found: str = self.get("floating", "ip", "list")[0]["Floating IP Address"]
-        return found
+        address = self.address(DEMO)
+        (found,) = [
+            each["Floating IP Address"]
+            for each in self.get("floating", "ip", "list")
+            if each["Fixed IP Address"] == address
+        ]
+        return str(found)
 
     def becomes(self, kind: str, name: str, status: str) -> None:
         """Wait until something has a status."""

@@ -10,30 +10,30 @@ from tests.support.healing import is_whole
 from tests.support.lab import Lab, eventually
 
 IDLE_SECONDS = 60
-OURS = "system:serviceaccount:c5c3-system:"
+OPERATORS = "system:serviceaccount:c5c3-system:cobalt-operators"
+PROVIDERS = "system:serviceaccount:c5c3-system:cobalt-providers"
+CHANGES = ("create", "update", "patch", "delete", "deletecollection")
 SHORTEST_SECRET = 16
 """Shorter values (user names, ports) are no secrets."""
-PUBLIC_KEYS = ("ca.crt", "tls.crt", "username", "hosts", "cacert")
+PUBLIC_KEYS = ("ca.crt", "tls.crt", "username", "hosts", "cacert", "fsid", "mon_host")
 """Keys of Secrets whose values anybody may see."""
 
 
 def test_a_minute_at_rest_makes_no_request(lab: Lab) -> None:
+    """Operators ask nothing. The lab's own Ceph provider looks after Ceph's health by `exec`."""
     eventually(lambda: is_whole(lab), "all is Ready")
-    log = lab.place.directory / "log/audit.log"
-
-    def made_in_a_minute() -> list[audit.Request]:
-        start = log.stat().st_size
-        end = time.monotonic() + IDLE_SECONDS
-        eventually(lambda: time.monotonic() >= end, "a minute has passed")
-        return [
-            each
-            for each in audit.requests(log, audit.Marker(offset=start), audit.Filter())
-            if each.user.username.startswith(OURS)
-            and each.object.resource != "leases"
-            and each.verb != "watch"
-        ]
-
-    assert made_in_a_minute() == []
+    log = lab.place.node("control-plane") / "log/audit.log"
+    start = log.stat().st_size
+    end = time.monotonic() + IDLE_SECONDS
+    eventually(lambda: time.monotonic() >= end, "a minute has passed")
+    found = [
+        each
+        for each in audit.requests(log, audit.Marker(offset=start), audit.Filter())
+        if each.object.resource != "leases" and each.verb != "watch"
+    ]
+    assert [str(each) for each in found if each.user.username == OPERATORS] == []
+    changes = [each for each in found if each.user.username == PROVIDERS and each.verb in CHANGES]
+    assert [str(each) for each in changes] == []
 
 
 def test_no_secret_is_told_anywhere(lab: Lab) -> None:
@@ -50,7 +50,11 @@ def generated(lab: Lab) -> Iterator[tuple[str, str]]:
         for key, value in (obj.get("data") or {}).items():
             text = base64.b64decode(value).decode(errors="replace").strip()
             is_password = SHORTEST_SECRET <= len(text) <= 200 and "\n" not in text
-            if key not in PUBLIC_KEYS and is_password and not key.endswith(("_id", "_host")):
+            if (
+                key not in PUBLIC_KEYS
+                and is_password
+                and not key.lower().endswith(("_id", "_host"))
+            ):
                 yield f"{obj['metadata']['name']}/{key}", text
 
 

@@ -123,9 +123,13 @@ def server(cloud: Any) -> dict[str, str]:
 
 
 def floating(cloud: Any, port: Any) -> str:
-    """The address from outside."""
+    """The address from outside: its own, one that nobody uses, or a new one."""
     for known in cloud.network.ips(port_id=port.id):
         return str(known.floating_ip_address)
+    free = [each for each in cloud.network.ips() if each.port_id is None]
+    if free:
+        taken = cloud.network.update_ip(free[0], port_id=port.id)
+        return str(taken.floating_ip_address)
     outside = cloud.network.find_network(EXTERNAL)
     made = cloud.network.create_ip(floating_network_id=outside.id, port_id=port.id)
     return str(made.floating_ip_address)
