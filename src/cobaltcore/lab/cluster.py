@@ -53,6 +53,8 @@ class Result:
     """The context in the user's own kubeconfig, if there is one."""
     nodes: list[str]
     seconds: Mapping[str, float]
+    outcome: str = ""
+    """What the last stage has to show, if it has something."""
 
 
 def up(

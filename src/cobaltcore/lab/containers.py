@@ -14,6 +14,15 @@ def socket(node: machine.Machine) -> Path:
     return Path(f"/proc/{_pid(node)}/root{nodeconfig.CONTAINERD_SOCKET}")
 
 
+def content(node: machine.Machine) -> Path:
+    """Where the runtime of a node keeps blobs, by a path of the host: an OCI layout.
+
+    The runtime takes a blob that is there already as downloaded.
+    """
+    root = node.path.parent / "root" / nodeconfig.CONTAINERD_ROOT.lstrip("/")
+    return root / "io.containerd.content.v1.content"
+
+
 def references(node: machine.Machine) -> set[str]:
     """The images that a node has."""
     return set(_ctr(node, "images", "list", "--quiet").split())

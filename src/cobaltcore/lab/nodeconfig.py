@@ -11,6 +11,7 @@ from cobaltcore.lab import machine, pki, ranges
 from cobaltcore.lab import registry as registry_server
 
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
+CONTAINERD_ROOT = "/var/lib/containerd"
 PLUGINS = "/usr/lib/cni"
 NETWORKS = "/var/lib/cni/networks.d"
 DOMAIN = "cluster.local"
@@ -33,7 +34,7 @@ def containerd(pause_image: str, *, registries: Path) -> str:
     """
     return f"""\
 version = 2
-root = "/var/lib/containerd"
+root = "{CONTAINERD_ROOT}"
 state = "/run/containerd"
 disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.snapshotter.v1.aufs", \
 "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.devmapper", \

@@ -1,7 +1,7 @@
 """What `cobalt up` does, stage after stage; each stands on those before it.
 
-A stage is a function that gets the scene and returns when its part stands. To add one, write the
-function and name it in STAGES.
+A stage is a function that gets the scene and returns when its part stands, with what it has to show
+if that is something. To add one, write the function and name it in STAGES.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,29 +23,31 @@ class Scene:
     environment: Mapping[str, str]
 
 
-Stage = Callable[[Scene], None]
+Stage = Callable[[Scene], str]
 
 
-def _operators(scene: Scene) -> None:
+def _operators(scene: Scene) -> str:
     platform.bring_up(
         scene.place,
         scene.instance,
         shown=scene.shown,
         install_packages=scene.wishes.install_packages,
     )
+    return ""
 
 
-def _cloud(scene: Scene) -> None:
+def _cloud(scene: Scene) -> str:
     stage.cloud(
         scene.place,
         scene.instance,
         shown=scene.shown,
         install_packages=scene.wishes.install_packages,
     )
+    return ""
 
 
-def _demo(scene: Scene) -> None:
-    stage.demo(scene.place, scene.instance, shown=scene.shown)
+def _demo(scene: Scene) -> str:
+    return stage.demo(scene.place, scene.instance, shown=scene.shown)
 
 
 CLUSTER = "cluster"
@@ -67,7 +69,9 @@ def up(
     """Go through the stages until the named one stands."""
     result = cluster.up(place, wishes, shown=shown, environment=environment)
     scene = Scene(place, place.existing(), wishes, shown, environment)
+    outcome = ""
     with place.locked():
         for name in NAMES[1 : NAMES.index(until) + 1]:
-            STAGES[name](scene)
-    return replace(result, seconds={**shown.seconds, "total": round(shown.total, 3)})
+            outcome = STAGES[name](scene)
+    seconds = {**shown.seconds, "total": round(shown.total, 3)}
+    return replace(result, seconds=seconds, outcome=outcome)

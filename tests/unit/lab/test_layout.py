@@ -28,7 +28,7 @@ def commands(place: home.Home, name: str) -> dict[str, list[str]]:
 
 def test_the_first_node_runs_the_control_plane_too(place: home.Home) -> None:
     layout.write(place, INSTANCE, IMAGES)
-    everywhere = {"containerd", "pause-image", "kubelet", "kube-proxy"}
+    everywhere = {"containerd", "pause-image", "kubelet", "kube-proxy", "api-ready"}
     assert set(commands(place, "hypervisor-2")) == everywhere
     assert set(commands(place, "control-plane")) == everywhere | {
         *("etcd", "kube-apiserver", "api-ready", "kube-controller-manager", "kube-scheduler")

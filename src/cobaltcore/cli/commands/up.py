@@ -83,10 +83,15 @@ def _tell(result: cluster.Result) -> None:
     reach = f"export KUBECONFIG={result.kubeconfig}"
     if result.context:
         reach = f"kubectl --context {result.context} get nodes"
+    total = result.seconds["total"]
+    client = f"  cobalt openstack{flag} server list\n" if result.outcome else ""
     output.note(
-        f"\nThe lab {result.name} stands after {result.seconds['total']:.1f} s: {count}, "
+        f"\nThe lab {result.name} stands after {total:.1f} s: {count}, "
         f"API server {result.server}\n\n"
         f"  cobalt kubectl{flag} get pods -A\n"
+        f"{client}"
         f"  {reach}\n"
         f"  cobalt down{flag}"
     )
+    if result.outcome:
+        output.note(f"\n{result.outcome} — {total // 60:.0f}m{total % 60:02.0f}s")

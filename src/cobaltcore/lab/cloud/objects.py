@@ -13,6 +13,7 @@ from cobaltcore.api.foreign.kubernetes import DEPLOYMENT, NAMESPACE
 from cobaltcore.api.infrastructure import Ceph, Infrastructure, Ovn, Storage
 from cobaltcore.api.ovn import BridgeMapping
 from cobaltcore.engine.desired import names
+from cobaltcore.lab import manifests
 from cobaltcore.runtime.meta import Desired, Key
 
 SPACE = "openstack"
@@ -23,6 +24,8 @@ CLOUD = controlplane.CloudCredentialsRef()
 EXTERNAL_NETWORK = "public"
 EXTERNAL_BRIDGE = "br-ex"
 GUEST_DIR = "/guest"
+SERVICE_NODES = {manifests.CONTROL_PLANE: ""}
+"""Hypervisors are for servers; each node that runs a service also has to unpack its image."""
 SERVICES = ("keystone", "glance", "placement", "nova", "neutron", "cinder")
 
 
@@ -41,7 +44,10 @@ def cloud(images: Mapping[str, str]) -> Iterator[Desired]:
         infrastructure=Infrastructure(ovn=Ovn(bridge_mappings=[mapping])),
         storage=Storage(ceph=Ceph(cluster_ref=NamespacedRef(name=CEPH.name))),
     )
-    pinned = {name: {"image": {"digest": _digest(images[name])}} for name in SERVICES}
+    pinned = {
+        name: {"image": {"digest": _digest(images[name])}, "nodeSelector": SERVICE_NODES}
+        for name in SERVICES
+    }
     body = {**msgspec.to_builtins(spec), "services": pinned}
     yield _made(controlplane.KIND, PLANE, body)
 

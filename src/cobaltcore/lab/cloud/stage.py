@@ -33,14 +33,14 @@ def cloud(
 ) -> None:
     """Apply the ControlPlane and wait until it is Ready."""
     references = images.ensure(
-        instance, CLOUD_IMAGES, shown=shown, install_packages=install_packages
+        place, instance, CLOUD_IMAGES, shown=shown, install_packages=install_packages
     )
     asyncio.run(_cloud(place, references, shown))
 
 
-def demo(place: home.Home, instance: record.Instance, *, shown: phases.Phases) -> None:
+def demo(place: home.Home, instance: record.Instance, *, shown: phases.Phases) -> str:
     """Boot a server and hear from it: on its console, and from outside."""
-    asyncio.run(_demo(place, instance, shown))
+    return asyncio.run(_demo(place, instance, shown))
 
 
 async def _cloud(place: home.Home, references: dict[str, str], shown: phases.Phases) -> None:
@@ -62,7 +62,7 @@ async def _cloud(place: home.Home, references: dict[str, str], shown: phases.Pha
             )
 
 
-async def _demo(place: home.Home, instance: record.Instance, shown: phases.Phases) -> None:
+async def _demo(place: home.Home, instance: record.Instance, shown: phases.Phases) -> str:
     async with install.connected(place) as client:
         for step in ("images", "network"):
             with shown.phase(f"demo: {step}"):
@@ -80,6 +80,7 @@ async def _demo(place: home.Home, instance: record.Instance, shown: phases.Phase
             lambda: f"nobody answers at {server['floating']}",
         )
         phase.result(f"{server['floating']} answers to ping and on port 22")
+    return f"server demo {server['status']} {server['address']}"
 
 
 async def _apply(client: Client, wanted: Iterable[Desired]) -> None:

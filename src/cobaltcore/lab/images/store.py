@@ -4,12 +4,13 @@ A record beside it says what each image was made from. The index is written from
 build that ends half-way leaves blobs that nobody refers to and nothing else.
 """
 
+import errno
 import fcntl
 import os
 import shutil
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -126,6 +127,20 @@ class Store:
         target.mkdir(parents=True, exist_ok=True)
         for digest in digests:
             os.link(self.blob(digest), target / self.blob(digest).name)
+
+    def share(self, layout: Path, digests: Iterable[str]) -> bool:
+        """Give whole images to a layout by links; tell whether that was possible."""
+        target = layout / "blobs" / "sha256"
+        target.mkdir(parents=True, exist_ok=True)
+        for digest in self._closure(digests):
+            with suppress(FileExistsError):
+                try:
+                    os.link(self.blob(digest), target / self.blob(digest).name)
+                except OSError as error:
+                    if error.errno in {errno.EXDEV, errno.EPERM, errno.EMLINK}:
+                        return False
+                    raise
+        return True
 
     def write_layout(self, layout: Path, digest: str) -> None:
         """Make a layout of one image from lent blobs."""

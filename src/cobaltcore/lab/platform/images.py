@@ -1,6 +1,7 @@
 """Images that a stage of `cobalt up` needs: built or reused, named by digest.
 
-A name by digest changes with the image, so that what was rebuilt is rolled out.
+A name by digest changes with the image, so that what was rebuilt is rolled out. Nodes find the layers
+where they would download them to, if links can be made from the store to there; else they pull.
 """
 
 import signal
@@ -8,13 +9,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cobaltcore.api import release
-from cobaltcore.lab import phases, record
+from cobaltcore.lab import containers, home, phases, record
 from cobaltcore.lab.images import build, recipe, sources, store
 
 POLL_SECONDS = 0.5
 
 
 def ensure(
+    place: home.Home,
     instance: record.Instance,
     names: Iterable[str],
     *,
@@ -24,7 +26,11 @@ def ensure(
     """Bring images up to date where the instance pulls from; return their references by name."""
     wanted = sorted(names)
     wishes = build.Wishes(release=release.DEFAULT, names=wanted, install_packages=install_packages)
-    result = _build(Path(instance.images), wishes, shown)
+    directory = Path(instance.images)
+    result = _build(directory, wishes, shown)
+    for node in place.machines():
+        content = containers.content(node)
+        store.Store(directory).share(content, [result.records[name].digest for name in wanted])
     return {name: f"{recipe.REGISTRY}/{name}@{result.records[name].digest}" for name in wanted}
 
 

@@ -25,6 +25,7 @@ def bring_up(
 ) -> None:
     """Have operators and providers work in a cluster that stands."""
     references = images.ensure(
+        place,
         instance,
         needed_images(dev=instance.dev),
         shown=shown,

@@ -1,5 +1,7 @@
+import errno
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 
@@ -138,3 +140,25 @@ def test_the_history_of_an_image_does_not_tell_where_it_was_built() -> None:
     found = json.loads(oci.without_comments(config))
 
     assert found == {"os": "linux", "history": [{"created_by": "RUN true"}]}
+
+
+def test_a_runtime_gets_images_by_links(tmp_path: Path) -> None:
+    kept = a_store(tmp_path)
+    one, two = an_image(kept, b"base", b"one"), an_image(kept, b"base", b"two")
+    assert kept.share(tmp_path / "runtime", [one])
+    assert kept.share(tmp_path / "runtime", [one, two]), "what is there is left as it is"
+    blobs = list((tmp_path / "runtime/blobs/sha256").iterdir())
+    assert len(blobs) == 2 + 2 + 3
+    assert all(blob.samefile(kept.blobs / blob.name) for blob in blobs)
+
+
+def test_a_runtime_on_another_file_system_gets_no_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def elsewhere(source: Path, target: Path) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    kept = a_store(tmp_path)
+    image = an_image(kept, b"base")
+    monkeypatch.setattr(os, "link", elsewhere)
+    assert not kept.share(tmp_path / "runtime", [image])
