@@ -48,6 +48,16 @@ def messaging_environment(facts: Facts) -> dict[str, str]:
     return {variable("DEFAULT", "transport_url"): access.transport_url(facts)}
 
 
+_PYMEMCACHE = "dogpile.cache.pymemcache"
+_RETRIES = {
+    # Connections to a server that was restarted are found dead one by one, each by a request.
+    "enable_retry_client": "true",
+    "retry_attempts": "2",
+    "hashclient_retry_delay": "1",
+    "dead_timeout": "5",
+}
+
+
 def cache_options(facts: Facts, cache: Cache | None) -> Sections:
     """Where to cache, if anywhere."""
     servers = access.cache_servers(facts, cache)
@@ -60,6 +70,7 @@ def cache_options(facts: Facts, cache: Cache | None) -> Sections:
             "memcache_servers": ",".join(servers),
             # Caches are shared between control planes: entries must not meet.
             "config_prefix": f"{facts.key.namespace}.{facts.key.name}",
+            **(_RETRIES if cache.backend == _PYMEMCACHE else {}),
         }
     }
 

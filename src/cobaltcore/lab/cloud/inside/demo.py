@@ -95,14 +95,15 @@ def group(cloud: Any) -> str:
     return str(found.id)
 
 
-def server(cloud: Any) -> dict[str, str]:
+def server(cloud: Any) -> dict[str, Any]:
     """The server with an address from outside, once it is active."""
     found = cloud.compute.find_server(NAME)
     if found is not None and cloud.compute.get_server(found).status == "ERROR":
         cloud.compute.delete_server(found, force=False)
         cloud.compute.wait_for_delete(found, wait=WAIT_SECONDS)
         found = None
-    if found is None:
+    is_new = found is None
+    if is_new:
         network_id = cloud.network.find_network(NAME).id
         found = cloud.compute.create_server(
             name=NAME,
@@ -115,6 +116,7 @@ def server(cloud: Any) -> dict[str, str]:
     port = next(iter(cloud.network.ports(device_id=found.id)))
     return {
         "id": found.id,
+        "is_new": is_new,
         "status": found.status,
         "host": found.hypervisor_hostname or "",
         "address": port.fixed_ips[0]["ip_address"],
