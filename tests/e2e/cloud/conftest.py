@@ -5,12 +5,14 @@ COBALT_E2E_LAB=NAME uses a lab that runs already (`cobalt up --audit`) instead o
 
 import os
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from cobaltcore.lab import home
-from tests.support.cloud import Cloud
+from tests.support.cloud import NAMESPACE, Cloud
 from tests.support.lab import Lab
+from tests.support.samples import sampling
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +23,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         return
     found = Lab(tmp_path_factory.mktemp("labs"))
     try:
-        found.up("--audit", until="demo")
+        with sampling(found, NAMESPACE, "lab") as seen:
+            found.up("--audit", until="demo")
+        _SAMPLES.extend(seen)
         yield found
     finally:
         found.remove()
@@ -34,6 +38,15 @@ def cloud(lab: Lab) -> Cloud:
 
 
 _FIGURES: list[str] = []
+_SAMPLES: list[dict[str, Any]] = []
+
+
+@pytest.fixture
+def samples(lab: Lab) -> list[dict[str, Any]]:
+    """Every status of the control plane while it came up."""
+    if not _SAMPLES:
+        pytest.skip("this lab came up before the tests began")
+    return _SAMPLES
 
 
 @pytest.fixture

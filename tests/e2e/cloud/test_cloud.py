@@ -1,9 +1,18 @@
 """What a user sees of a cloud that `cobalt up` made."""
 
+from typing import Any
+
 from tests.support.cloud import DEMO, Cloud
 from tests.support.lab import Lab, eventually
 
 INTERFACES = ("public", "internal", "admin")
+NEEDS = {
+    "glance": {"keystone"},
+    "placement": {"keystone"},
+    "nova": {"keystone", "glance", "placement"},
+    "neutron": {"keystone", "glance"},
+    "cinder": {"keystone", "glance"},
+}
 
 
 def test_the_control_plane_is_ready_in_all_parts(lab: Lab) -> None:
@@ -12,6 +21,18 @@ def test_the_control_plane_is_ready_in_all_parts(lab: Lab) -> None:
     assert row[1:3] == ["True", "Ready"]
     ready, _, whole = row[3].partition("/")
     assert ready == whole
+
+
+def test_nothing_was_ready_before_what_it_needs(samples: list[dict[str, Any]]) -> None:
+    assert len(samples) > 10, "it comes up in more steps than that"
+    for each in samples:
+        services = each.get("services", {})
+        ready = {name for name, service in services.items() if service.get("ready")}
+        early = {name for name in ready if not NEEDS.get(name, set()) <= ready}
+        assert not early, each
+        said = [c["status"] for c in each.get("conditions", ()) if c["type"] == "Ready"]
+        parts, _, whole = each.get("progress", "0/1").partition("/")
+        assert (said == ["True"]) == (parts == whole), each
 
 
 def test_the_catalogue_has_every_service_in_the_region_with_three_interfaces(cloud: Cloud) -> None:
