@@ -4,6 +4,7 @@ Prints Tempest's own progress, and as the last line one JSON object: names of te
 """
 
 import configparser
+import csv
 import json
 import os
 import subprocess
@@ -74,7 +75,14 @@ def settings(cloud: Any) -> dict[str, dict[str, Any]]:
             "project_network_mask_bits": 28,
         },
         "network-feature-enabled": {"ipv6": True, "api_extensions": extensions},
-        "volume": {"storage_protocol": "ceph", "vendor_name": "Open Source", "build_timeout": 300},
+        "volume": {
+            "catalog_type": "block-storage",
+            "storage_protocol": "ceph",
+            "vendor_name": "Open Source",
+            "build_timeout": 300,
+        },
+        # Random bytes are no image of any other format, and Glance looks.
+        "image": {"disk_formats": "raw", "container_formats": "bare"},
         "volume-feature-enabled": {"backup": False, "snapshot": True, "clone": True},
         "image-feature-enabled": {"import_image": False},
     }
@@ -122,10 +130,9 @@ def results(environment: dict[str, str]) -> dict[str, list[str]]:
         text=False,
     ).stdout.decode()
     found: dict[str, list[str]] = {each: [] for each in RESULTS.values()}
-    for line in listed.splitlines()[1:]:
-        name, result = line.split(",")[:2]
-        if result in RESULTS:
-            found[RESULTS[result]].append(name)
+    for row in csv.DictReader(listed.splitlines()):
+        if row["status"] in RESULTS:
+            found[RESULTS[row["status"]]].append(row["test"])
     return found
 
 
