@@ -20,7 +20,7 @@ CONDITIONS = {
     "Cinder": [*COMMON, "MessagingReady", "CephConnected", "VolumeTypesReady", *END],
     "Nova": [
         *COMMON, "MessagingReady", "CephConnected", "CellsReady", "LibvirtReady", "ConductorReady",
-        "SchedulerReady", "DeploymentReady", "ComputeReady", "APIReady",
+        "SchedulerReady", "DeploymentReady", "ComputeReady", "HostsReady", "APIReady",
     ],
 }  # fmt: skip
 """Every condition of a service whose endpoint speaks http, in order."""
