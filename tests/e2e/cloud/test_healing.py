@@ -83,6 +83,22 @@ def test_a_killed_process_comes_back_and_the_server_keeps_running(
         eventually(lambda: outside.pings(floating), "the server answers")
 
 
+def test_a_server_gets_metadata_from_an_agent_that_was_killed(lab: Lab, cloud: Cloud) -> None:
+    here = cloud.host(DEMO)
+    victims = found(lab, here, "neutron-ovn-metadata-agent")
+    for pid in victims:
+        kill(pid)
+    eventually(lambda: found(lab, here, "neutron-ovn-metadata-agent") - victims, "it runs again")
+    try:
+        cloud.run(
+            "--os-compute-api-version", "2.74", "server", "create", "--flavor", DEMO,
+            "--image", DEMO, "--network", DEMO, "--host", here, "--wait", "asking",
+        )  # fmt: skip
+        assert cloud.says("asking", "guest: metadata")
+    finally:
+        cloud.remove("server", "asking")
+
+
 def test_after_everything_was_killed_up_brings_the_same_cloud_back(lab: Lab, cloud: Cloud) -> None:
     cloud.run("volume", "create", "--size", "1", "kept")
     cloud.becomes("volume", "kept", "available")

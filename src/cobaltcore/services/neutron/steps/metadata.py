@@ -12,6 +12,8 @@ from cobaltcore.runtime.meta import Key, Kind
 from cobaltcore.services.neutron.steps import ovn
 
 SWITCH_DIR = "/run/openvswitch"
+START = "rm -f /run/netns/* && exec neutron-ovn-metadata-agent"
+"""Namespaces end with the container that made them; their names would stay and lead nowhere."""
 NOVA = "nova"
 """The Nova whose metadata API is used where the spec names none."""
 
@@ -43,7 +45,7 @@ def workloads(facts: Facts) -> Iterator[Workload]:
     if facts.spec.metadata_agent.enabled and ovn.is_used(facts) and is_known:
         yield Workload(
             "metadata-agent",
-            command=("neutron-ovn-metadata-agent",),
+            command=("sh", "-c", START),
             condition="MetadataAgentsReady",
             config="agent",
             settings=lambda spec: spec.metadata_agent,
