@@ -1,8 +1,8 @@
 """A cloud in a lab, driven by `cobalt openstack`, as its users do it."""
 
 import json
-import threading
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ class Cloud:
         try:
             self.run(kind, "delete", name, *(["--wait"] if kind == "server" else []))
         except CommandFailed as error:
-            if "No " not in str(error):
+            if not re.search(r"No \w+ (found for|with a name or ID)", str(error)):
                 raise
 
     def console(self, server: str) -> str:
@@ -110,16 +110,14 @@ def pinging(outside: Outside, address: str, directory: Path) -> Iterator[Pings]:
         f"ping -n -q -i 0.1 {address} & "
         f"while [ ! -e {stop} ]; do sleep 0.1; done; kill -INT $!; wait $!"
     )
-    output: list[str] = []
-    thread = threading.Thread(target=lambda: output.append(_run(outside, ("sh", "-c", script))))
-    thread.start()
-    try:
-        yield found
-    finally:
-        stop.touch()
-        thread.join()
-    line = next(each for each in output[0].splitlines() if "packets transmitted" in each)
-    words = line.split()
+    with ThreadPoolExecutor(1) as pool:
+        told = pool.submit(outside.run, "sh", "-c", script)
+        try:
+            yield found
+        finally:
+            stop.touch()
+    lines = told.result().stdout.splitlines()
+    words = next(each for each in lines if "packets transmitted" in each).split()
     found.sent, found.answered = int(words[0]), int(words[3])
 
 
@@ -144,7 +142,3 @@ def asking(cloud: Cloud) -> Iterator[Asked]:
             cloud.python(f"open({stop!r}, 'w')")
     result = json.loads(told.result().splitlines()[-1])
     found.sent, found.failed = result["sent"], result["failed"]
-
-
-def _run(outside: Outside, command: Sequence[str]) -> str:
-    return outside.run(*command).stdout

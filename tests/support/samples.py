@@ -35,9 +35,11 @@ def sampling(lab: Lab, namespace: str, name: str) -> Iterator[list[dict[str, Any
         yield found
     finally:
         stopped.set()
-        for process in running:
-            process.terminate()
-        thread.join()
+        while thread.is_alive():
+            # A watch may have begun after the last look.
+            for process in running:
+                process.terminate()
+            thread.join(PAUSE_SECONDS)
 
 
 def _watch(lab: Lab, namespace: str, name: str) -> subprocess.Popen[str]:

@@ -12,6 +12,7 @@ from cobaltcore.lab import errors, kernel, nodeconfig
 PROGRAMS: Mapping[str, str] = {
     "ip": "iproute2",
     "ping": "iputils-ping",
+    "ethtool": "ethtool",
     "nft": "nftables",
     "containerd": "containerd",
     "ctr": "containerd",
@@ -35,9 +36,10 @@ def missing() -> list[str]:
 def install(names: Sequence[str], *, report: Callable[[str], None]) -> None:
     """Install Debian packages, with fresh package lists if the present ones do not know them."""
     if not shutil.which("apt-get"):
+        programs = [program for program, package in PROGRAMS.items() if package in names]
         raise errors.LabError(
             f"packages can be installed on Debian and its kin only, and {' '.join(names)} are missing",
-            hint="install containerd, runc, the CNI plugins, nftables and iproute2 by hand",
+            hint=f"install what brings these programs by hand: {' '.join(programs or names)}",
         )
     command = ["apt-get", "install", "--yes", "--no-install-recommends", *names]
     report(f"installing {' '.join(names)}")

@@ -54,8 +54,6 @@ CLUSTER = "cluster"
 STAGES: Mapping[str, Stage] = {"operators": _operators, "cloud": _cloud, "demo": _demo}
 """After the cluster, in order."""
 NAMES = (CLUSTER, *STAGES)
-DEFAULT = "demo"
-"""Where `cobalt up` stops if nobody says otherwise."""
 
 
 def up(

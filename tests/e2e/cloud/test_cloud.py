@@ -16,7 +16,8 @@ NEEDS = {
 
 
 def test_the_control_plane_is_ready_in_all_parts(lab: Lab) -> None:
-    heads, row = (each.split() for each in lab.kubectl("get", "controlplanes", "-n", "openstack").splitlines())  # fmt: skip
+    table = lab.kubectl("get", "controlplanes", "-n", "openstack")
+    heads, row = (line.split() for line in table.splitlines())
     assert heads == ["NAME", "READY", "PHASE", "PROGRESS", "RELEASE", "MESSAGE", "AGE"]
     assert row[1:3] == ["True", "Ready"]
     ready, _, whole = row[3].partition("/")

@@ -102,7 +102,8 @@ def test_a_server_gets_metadata_from_an_agent_that_was_killed(lab: Lab, cloud: C
 def test_after_everything_was_killed_up_brings_the_same_cloud_back(lab: Lab, cloud: Cloud) -> None:
     cloud.run("volume", "create", "--size", "1", "kept")
     cloud.becomes("volume", "kept", "available")
-    server, volume = (cloud.get(kind, "show", name)["id"] for kind, name in (("server", DEMO), ("volume", "kept")))  # fmt: skip
+    server = cloud.get("server", "show", DEMO)["id"]
+    volume = cloud.get("volume", "show", "kept")["id"]
     floating = cloud.floating()
     lab.kill_everything()
     lab.up(until="demo")

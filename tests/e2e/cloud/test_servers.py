@@ -10,24 +10,23 @@ from tests.support.cloud import DEMO, Cloud, pinging
 PEER = "peer"
 FROM_VOLUME = "from-volume"
 GREETING = "the neighbour answers"
+SCRIPT = "/tmp/greet"
 
 
 @pytest.fixture
-def script(tmp_path: Path, cloud: Cloud) -> str:
+def script(cloud: Cloud) -> str:
     """User data that greets the server `demo`; its path in the toolbox."""
     address = cloud.address(DEMO)
     text = f"#!/bin/sh\nuntil ping -c 1 -W 1 {address}; do sleep 1; done\necho {GREETING}\n"
-    cloud.lab.kubectl(
-        "exec", "-i", "-n", "openstack", "deployment/openstack-client", "-c", "client",
-        "--", "tee", "/tmp/greet", input=text,
-    )  # fmt: skip
-    return "/tmp/greet"
+    cloud.python(f"open({SCRIPT!r}, 'w').write({text!r})")
+    return SCRIPT
 
 
 @pytest.fixture
 def peer(cloud: Cloud, script: str) -> Iterator[str]:
     """A server on the node where `demo` is not."""
-    nodes = {each["Host"] for each in cloud.get("compute", "service", "list", "--service", "nova-compute")}  # fmt: skip
+    listed = cloud.get("compute", "service", "list", "--service", "nova-compute")
+    nodes = {each["Host"] for each in listed}
     (other,) = nodes - {cloud.host(DEMO)}
     cloud.run(
         "--os-compute-api-version", "2.74", "server", "create", "--flavor", DEMO, "--image", DEMO,

@@ -7,12 +7,13 @@ from tests.support.lab import Lab, eventually
 
 SECOND = "second"
 OFF = {"enabled": False}
+ON = ("keystone", "glance", "placement")
 
 
 def a_second_plane(first: dict[str, Any]) -> dict[str, Any]:
     """A small one with the images of the first; hypervisors belong to the first alone."""
     images = first["spec"]["services"]
-    services = {each: {"image": images[each]["image"]} for each in ("keystone", "glance", "placement")}  # fmt: skip
+    services = {each: {"image": images[each]["image"]} for each in ON}
     return {
         "apiVersion": first["apiVersion"],
         "kind": "ControlPlane",

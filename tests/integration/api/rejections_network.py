@@ -1,4 +1,4 @@
-"""Further invalid objects of the kinds of the virtual network, with what the answer must say.
+"""Hand-made invalid objects of the kinds of the virtual network, with what the answer must say.
 
 Every case starts from the first document of `examples/<kind>.yaml` and changes a few fields of it.
 """
@@ -8,6 +8,58 @@ from typing import Final
 from tests.support.rejections import REMOVED, Rejection
 
 CLUSTER, CHASSIS, NODE = "ovncluster", "ovnchassis", "ovsnode"
+
+
+def _ovn() -> list[Rejection]:
+    cluster, chassis = "ovncluster", "ovnchassis"
+    mapping = {"physicalNetwork": "a", "bridge": "br-a"}
+    return [
+        *(
+            Rejection(cluster, {f"spec.{database}.replicas": count}, f"spec.{database}.replicas")
+            for database in ("northbound", "southbound")
+            for count in (0, 2, 4, 7)
+        ),
+        Rejection(cluster, {"spec.northbound.storage.size": "big"}, "northbound.storage.size"),
+        Rejection(
+            cluster,
+            {"spec.northbound.storage.storageClass": "other"},
+            "storageClass is immutable",
+            "update",
+        ),
+        Rejection(
+            cluster,
+            {"spec.neutronIntegration.sbConnection.service.name": "ovn-nb"},
+            "need Services of different names",
+        ),
+        Rejection(
+            cluster,
+            {"spec.neutronIntegration.nbConnection.service.port": 70000},
+            "nbConnection.service.port",
+        ),
+        Rejection(cluster, {"spec.tls.issuerRef": {"name": "a"}}, "at most one of certSecretRef"),
+        Rejection(cluster, {"spec.ovs.datapath": "dpdk"}, "spec.ovs.datapath"),
+        Rejection(cluster, {"spec.controller.encapsulation": "gre"}, "spec.controller.encapsulation"),
+        Rejection(
+            cluster,
+            {"spec.controller.bridgeMappings": [mapping, mapping | {"physicalNetwork": "b"}]},
+            "a bridge can serve one physical network only",
+        ),
+        Rejection(cluster, {"spec.ovnImage": REMOVED}, "spec.ovnImage"),
+        Rejection(chassis, {"spec.encapsulation.ip": "10.0.1"}, "must be an IPv4 or IPv6 address"),
+        Rejection(chassis, {"spec.encapsulation.ip": "host"}, "must be an IPv4 or IPv6 address"),
+        Rejection(chassis, {"spec.encapsulation.type": "stt"}, "spec.encapsulation.type"),
+        Rejection(chassis, {"spec.encapsulation": REMOVED}, "spec.encapsulation"),
+        Rejection(chassis, {"spec.hostname": "other"}, "hostname is immutable", "update"),
+        Rejection(chassis, {"spec.systemId": "other"}, "systemId is immutable", "update"),
+        Rejection(chassis, {"spec.bridgeMappings": [mapping, mapping]}, "spec.bridgeMappings[1]"),
+        Rejection(chassis, {"spec.bridgeMappings.0.bridge": "br-external"}, "a bridge can serve one"),
+        Rejection(
+            chassis, {"spec.bridgeMappings.0.bridge": "br-a-very-long-name"}, "bridgeMappings[0].bridge"
+        ),
+        Rejection(
+            chassis, {"spec.bridgeMappings.0.physicalNetwork": "a:b"}, "bridgeMappings[0].physicalNetwork"
+        ),
+    ]  # fmt: skip
 
 
 def _cluster() -> list[Rejection]:
@@ -95,4 +147,4 @@ def _switch() -> list[Rejection]:
     ]  # fmt: skip
 
 
-REJECTIONS: Final = [*_cluster(), *_chassis(), *_switch()]
+REJECTIONS: Final = [*_ovn(), *_cluster(), *_chassis(), *_switch()]

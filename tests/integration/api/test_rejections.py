@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from tests.integration.api import (
+    rejections_controlplane,
     rejections_network,
     rejections_openstack,
     rejections_platform,
@@ -23,6 +24,7 @@ REFUSED = (400, 422)
 SCHEMAS = structural.schemas()
 WRITTEN = [
     *rejections_openstack.REJECTIONS,
+    *rejections_controlplane.REJECTIONS,
     *rejections_platform.REJECTIONS,
     *rejections_network.REJECTIONS,
     *rejections_services.REJECTIONS,

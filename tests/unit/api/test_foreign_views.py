@@ -15,7 +15,8 @@ from msgspec import inspect
 from cobaltcore.api.foreign import kubernetes, manifest
 from cobaltcore.runtime.meta import Condition, Key, Kind, Struct
 from tests.support.real_schemas import SCHEMAS, real_schema
-from tests.unit.api.foreign_examples import EXAMPLES, Example
+from tests.unit.api.foreign_example import Example
+from tests.unit.api.foreign_examples import EXAMPLES
 
 KEY = Key("openstack", "example")
 

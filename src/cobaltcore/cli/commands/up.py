@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--until",
         choices=stages.NAMES,
-        default=stages.DEFAULT,
+        default=stages.NAMES[-1],
         help="where to stop (default: %(default)s)",
     )
     parser.add_argument(

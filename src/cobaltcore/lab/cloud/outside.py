@@ -83,7 +83,12 @@ class Outside(AbstractContextManager["Outside"]):
                 f"link set {self._cable} master {links.outside(self._index)} up",
             ]
         )
-        self.run("ip", "addr", "add", ADDRESS, "dev", DEVICE)
-        self.run("ip", "link", "set", DEVICE, "up")
-        # The user-space switch drops what has no checksum yet.
-        self.run("ethtool", "-K", DEVICE, "tx", "off")
+        for command in (
+            ("ip", "addr", "add", ADDRESS, "dev", DEVICE),
+            ("ip", "link", "set", DEVICE, "up"),
+            # The user-space switch drops what has no checksum yet.
+            ("ethtool", "-K", DEVICE, "tx", "off"),
+        ):
+            done = self.run(*command)
+            if done.returncode:
+                raise links.IpError(f"{' '.join(command)}: {done.stderr.strip()}")

@@ -23,6 +23,7 @@ from cobaltcore.engine import registry, rights
 from cobaltcore.engine.operator import Context
 from cobaltcore.engine.rights import Rights, Rule
 from cobaltcore.lab.providers import provider
+from cobaltcore.runtime import errors
 from cobaltcore.runtime.admission import Webhooks
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.cluster import Cluster
@@ -119,19 +120,25 @@ def _bound(kind: Kind, role: str, account: str) -> dict[str, object]:
     }
 
 
+def _asked(request: Request) -> errors.RuntimeFault:
+    return errors.RuntimeFault(
+        f"asked while it is only looked at: {request.method} {request.path}"
+    )
+
+
 class Nowhere:
     """For controllers that are only looked at: nobody is asked."""
 
     async def send(self, request: Request) -> Response:
-        raise NotImplementedError(f"{request.method} {request.path}")
+        raise _asked(request)
 
     def stream(
         self, request: Request, *, idle_timeout: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        raise NotImplementedError(f"{request.method} {request.path}")
+        raise _asked(request)
 
     def converse(self, request: Request, *, protocol: str) -> AbstractAsyncContextManager[Socket]:
-        raise NotImplementedError(f"{request.method} {request.path}")
+        raise _asked(request)
 
     async def close(self) -> None:
         return

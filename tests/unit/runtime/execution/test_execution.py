@@ -57,12 +57,12 @@ class PlayedTransport:
         yield self.socket
 
     async def send(self, request: Request) -> Response:
-        raise NotImplementedError
+        raise AssertionError("only conversations are played here")
 
     def stream(
         self, request: Request, *, idle_timeout: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        raise NotImplementedError
+        raise AssertionError("only conversations are played here")
 
     async def close(self) -> None:
         return
