@@ -1,11 +1,13 @@
-"""One operator under all loads, at one number of objects."""
+"""Operators under all loads, at one number of objects; changes in turns, so that a machine that
+is slower for a while is slower for all of them."""
 
 import asyncio
 import statistics
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import Self
 
 from cobaltcore.runtime import kubeconfig
 from cobaltcore.runtime.client import Client
@@ -39,6 +41,30 @@ class Amount:
     trickle_per_second: float = 25
 
 
+async def run(
+    plane: ControlPlaneHarness, candidates: Sequence[Candidate], amount: Amount
+) -> dict[Candidate, dict[str, float]]:
+    """Measure candidates beside each other; values by name, with the unit in the name."""
+    async with AsyncExitStack() as prepared:
+        trials = [
+            await prepared.enter_async_context(Trial(plane, candidate, amount).prepared())
+            for candidate in candidates
+        ]
+        async with AsyncExitStack() as running:
+            operators = [
+                (trial, await running.enter_async_context(trial.started())) for trial in trials
+            ]
+            for number in range(amount.rounds):
+                progress.tell(f"all objects change, round {number + 1} of {amount.rounds}")
+                for trial, operator in operators:
+                    await trial.change(operator)
+            for trial, operator in operators:
+                await trial.finish(operator)
+        for trial in trials:
+            await trial.restart()
+    return {candidate: trial.values for candidate, trial in zip(candidates, trials, strict=True)}
+
+
 class Trial:
     """Measures one candidate in its own namespace."""
 
@@ -47,23 +73,57 @@ class Trial:
         self._candidate = candidate
         self._amount = amount
         self._namespace = plane.create_namespace("bench")
+        self._cpu: list[float] = []
+        self._wall: list[float] = []
         self.values: dict[str, float] = {}
 
-    async def run(self) -> dict[str, float]:
-        """Measure everything; values by name, with the unit in the name."""
+    @asynccontextmanager
+    async def prepared(self) -> AsyncIterator[Self]:
+        """Make the objects and watch the answers."""
         connection = kubeconfig.load(self._plane.kubeconfig(), environ={})
         client = Client(HttpTransport(connection, agent="bench-load"))
         try:
             self._load = load.Load(client, self._namespace, objects=self._amount.objects)
             await self._load.create()
             async with load.answers(client, self._namespace) as self._answers:
-                async with self._operator() as operator:
-                    await self._measure(operator)
-                async with self._operator() as operator:
-                    await self._started(operator, "restart")
+                yield self
         finally:
             await client.close()
-        return self.values
+
+    @asynccontextmanager
+    async def started(self) -> AsyncIterator[child.Operator]:
+        """Start the operator for the first time."""
+        async with self._operator() as operator:
+            self._tell()
+            await self._started(operator, "start")
+            yield operator
+
+    async def change(self, operator: child.Operator) -> None:
+        """All objects change; the middle one of some rounds counts."""
+        count = self._amount.objects
+        before, started = await operator.report(), time.perf_counter()
+        await self._load.change_all()
+        after = await self._handled(operator, objects=count)
+        self._wall.append(time.perf_counter() - started)
+        self._cpu.append((after.cpu_seconds - before.cpu_seconds) / count * 1000)
+
+    async def finish(self, operator: child.Operator) -> None:
+        """Everything that is measured once, while the operator runs."""
+        self._tell()
+        self._note("change_cpu_ms", statistics.median(self._cpu))
+        self._note("changes_s", statistics.median(self._wall))
+        if self._amount.trickle:
+            await self._trickle(operator)
+        if self._amount.storm:
+            await self._storm(operator)
+        report = await operator.report()
+        self._note("peak_rss_mb", report.peak_rss_kib * 1024 / 1e6)
+
+    async def restart(self) -> None:
+        """Start the operator again over objects that are handled."""
+        self._tell()
+        async with self._operator() as operator:
+            await self._started(operator, "restart")
 
     @asynccontextmanager
     async def _operator(self) -> AsyncIterator[child.Operator]:
@@ -76,33 +136,10 @@ class Trial:
         ) as operator:
             yield operator
 
-    async def _measure(self, operator: child.Operator) -> None:
-        await self._started(operator, "start")
-        await self._changes(operator)
-        if self._amount.trickle:
-            await self._trickle(operator)
-        if self._amount.storm:
-            await self._storm(operator)
-        report = await operator.report()
-        self._note("peak_rss_mb", report.peak_rss_kib * 1024 / 1e6)
-
     async def _started(self, operator: child.Operator, name: str) -> None:
         report = await self._handled(operator, objects=self._amount.objects)
         self._note(f"{name}_s", time.perf_counter() - operator.started)
         self._note(f"{name}_cpu_s", report.cpu_seconds)
-
-    async def _changes(self, operator: child.Operator) -> None:
-        """All objects change; the middle one of some rounds counts."""
-        count = self._amount.objects
-        cpu, wall = [], []
-        for _ in range(self._amount.rounds):
-            before, started = await operator.report(), time.perf_counter()
-            await self._load.change_all()
-            after = await self._handled(operator, objects=count)
-            wall.append(time.perf_counter() - started)
-            cpu.append((after.cpu_seconds - before.cpu_seconds) / count * 1000)
-        self._note("change_cpu_ms", statistics.median(cpu))
-        self._note("changes_s", statistics.median(wall))
 
     async def _trickle(self, operator: child.Operator) -> None:
         """A few changes a second, to see how long one takes to arrive on a calm server."""
@@ -143,6 +180,9 @@ class Trial:
             report.delay_p50_ms,
             report.delay_p95_ms,
         )
+
+    def _tell(self) -> None:
+        progress.tell(f"{self._candidate.name}, {self._candidate.case}, {self._amount.objects}")
 
     def _note(self, name: str, value: float) -> None:
         progress.tell(f"  {name} {value:.4g}")

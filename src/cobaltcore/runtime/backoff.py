@@ -50,9 +50,11 @@ class Pace:
     STORM = 5
     SHORTEST = 0.25
     LONGEST = 30.0
+    SWEPT_FROM = 1024
 
     def __init__(self) -> None:
         self._pulses: dict[Hashable, _Pulse] = {}
+        self._sweep_at = self.SWEPT_FROM
 
     def noticed(self, key: Hashable) -> None:
         """Count a change."""
@@ -85,8 +87,10 @@ class Pace:
         return min(self.BURST, pulse.tokens + (now - pulse.last) / (2 * pulse.spacing))
 
     def _forget_rested(self, now: float) -> None:
-        if len(self._pulses) < 1024:
+        if len(self._pulses) < self._sweep_at:
             return
         rested = [k for k, p in self._pulses.items() if self._tokens(p, now) >= self.BURST]
         for key in rested:
             del self._pulses[key]
+        # Doubling keeps the cost per key constant, however many keys are awake at once.
+        self._sweep_at = max(self.SWEPT_FROM, 2 * len(self._pulses))

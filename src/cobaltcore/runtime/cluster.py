@@ -61,14 +61,14 @@ class Cluster:
         self.observe(kind, content)
         return content
 
-    def observe(self, kind: Kind, obj: Object, *, status_of_ours: bool = False) -> None:
+    def observe(self, kind: Kind, obj: Object) -> None:
         """Take in an answer of the server, ahead of the watch."""
         informer = self.informer(kind)
         if informer.scope.metadata_only:
             obj["metadata"].pop("managedFields", None)
             self._contents[kind, key_of(obj)] = obj
             obj = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
-        informer.observe(obj, status_of_ours=status_of_ours)
+        informer.observe(obj)
 
     def _drop_outdated(self, kind: Kind, change: Change) -> None:
         content = self._contents.get((kind, change.key))

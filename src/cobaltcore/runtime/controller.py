@@ -13,6 +13,7 @@ from functools import partial
 from cobaltcore.runtime import errors, log
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.cluster import Cluster
+from cobaltcore.runtime.deadline import Limit
 from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Scope
 from cobaltcore.runtime.metrics import PASS_SECONDS, PASSES, QUEUE_DEPTH
 from cobaltcore.runtime.queue import Queue
@@ -117,24 +118,31 @@ class Controller:
         self.queue.wake_all()
 
     async def _work(self) -> None:
-        while not self._stopping:
-            key = await self.queue.get(unless=lambda: self._stopping)
-            if key is None:
-                return
-            try:
-                await self._pass(key)
-            except asyncio.CancelledError:
-                # Somebody else may finish it: the key must not be lost with this worker.
-                self.queue.add(key)
-                raise
-            finally:
-                self.queue.done(key)
+        limit = Limit(self._timeout)
+        try:
+            while not self._stopping:
+                key = await self.queue.get(unless=lambda: self._stopping)
+                if key is None:
+                    return
+                await self._handle(key, limit)
+        finally:
+            limit.cancel()
 
-    async def _pass(self, key: Key) -> None:
+    async def _handle(self, key: Key, limit: Limit) -> None:
+        try:
+            await self._pass(key, limit)
+        except asyncio.CancelledError:
+            # Somebody else may finish it: the key must not be lost with this worker.
+            self.queue.add(key)
+            raise
+        finally:
+            self.queue.done(key)
+
+    async def _pass(self, key: Key, limit: Limit) -> None:
         started = self._clock.monotonic()
         with log.Context(controller=self.name, key=key):
             try:
-                async with asyncio.timeout(self._timeout):
+                with limit:
                     after = await self._reconcile(key)
             except errors.Conflict as conflict:
                 self._failed(key, "conflict", conflict)

@@ -9,6 +9,8 @@ from typing import cast
 
 import httptools
 
+from cobaltcore.runtime.deadline import Deadline
+
 # A reader that is slower than the server makes the server wait, so that memory stays bounded.
 HIGH_WATER_BYTES = 1 << 20
 
@@ -34,6 +36,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._waiter: asyncio.Future[None] | None = None
+        self._deadline = Deadline(self._give_up)
+        self._patience = 0.0
         self._pieces: list[bytes] = []
         self._buffered = 0
         self._paused = False
@@ -99,16 +103,18 @@ class Connection(asyncio.Protocol):
         if self._lost is not None:
             raise self._lost
         self._waiter = self._loop.create_future()
-        timer = self._loop.call_later(seconds, self._give_up, seconds)
+        self._patience = seconds
+        self._deadline.set(seconds)
         try:
             await self._waiter
         finally:
-            timer.cancel()
+            self._deadline.lift()
             self._waiter = None
 
-    def _give_up(self, seconds: float) -> None:
+    def _give_up(self) -> None:
         if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_exception(TimeoutError(f"no answer within {seconds:g} seconds"))
+            late = TimeoutError(f"no answer within {self._patience:g} seconds")
+            self._waiter.set_exception(late)
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -138,6 +144,7 @@ class Connection(asyncio.Protocol):
         unused = self._exchanges > 1 and not self.status
         kind = Stale if unused else Disconnected
         self._lose(kind(str(exc) if exc else "the server closed the connection"))
+        self._deadline.cancel()
         if not self.closed.done():
             self.closed.set_result(None)
 

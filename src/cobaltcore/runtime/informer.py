@@ -8,8 +8,9 @@ found by comparing. A watch that is silent for longer than bookmarks allow is op
 
 import asyncio
 import time
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from typing import Any
 
 from cobaltcore.runtime import errors, log
 from cobaltcore.runtime.backoff import Backoff
@@ -79,9 +80,18 @@ class Informer:
         """Cached objects by an index."""
         return self._store.find(index, value)
 
-    def observe(self, obj: Object, *, status_of_ours: bool = False) -> None:
+    def observe(self, obj: Object) -> None:
         """Take in the answer to a write of ours, ahead of the watch."""
-        self._put(obj, status_of_ours=status_of_ours)
+        self._put(obj)
+
+    @contextmanager
+    def telling(self, key: Key, status: Mapping[str, Any]) -> Iterator[None]:
+        """While we write this status of an object, its coming back is no news."""
+        self._store.telling[key] = status
+        try:
+            yield
+        finally:
+            self._store.telling.pop(key, None)
 
     async def run(self) -> None:
         """Follow the server until cancelled; raise only what waiting cannot cure at the start."""
@@ -170,12 +180,10 @@ class Informer:
         else:
             self._put(event.object, initial=initial)
 
-    def _put(self, obj: Object, *, initial: bool = False, status_of_ours: bool = False) -> None:
+    def _put(self, obj: Object, *, initial: bool = False) -> None:
         # Field ownership is the server's book-keeping and half of an object's size.
         obj["metadata"].pop("managedFields", None)
-        change = self._store.put(
-            obj, initial=initial and not self.synced.is_set(), status_of_ours=status_of_ours
-        )
+        change = self._store.put(obj, initial=initial and not self.synced.is_set())
         if change is not None:
             self._tell(change)
 

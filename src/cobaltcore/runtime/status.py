@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.meta import Kind, Object
+from cobaltcore.runtime.meta import Kind, Object, key_of
 
 
 async def write(
@@ -24,6 +24,7 @@ async def write(
         "metadata": identity,
         "status": status,
     }
-    result = await cluster.client.apply(kind, body, manager=manager, subresource="status")
-    cluster.observe(kind, result, status_of_ours=True)
+    with cluster.informer(kind).telling(key_of(live), status):
+        result = await cluster.client.apply(kind, body, manager=manager, subresource="status")
+        cluster.observe(kind, result)
     return True

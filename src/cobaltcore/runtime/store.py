@@ -4,8 +4,8 @@ Objects arrive twice, from the watch and from the answers to our own writes, so 
 back: what is older than the version it holds is ignored. Callers must not change what they read.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from cobaltcore.runtime.meta import Key, Object, key_of
 
@@ -57,6 +57,8 @@ class Store:
         self._functions: dict[str, IndexFunction] = {}
         self._indexes: dict[str, dict[str, set[Key]]] = {}
         self._removed: dict[Key, int] = {}
+        self.telling: dict[Key, Mapping[str, Any]] = {}
+        """The statuses that this process is about to write."""
         self.add_index("owner", owner_uids)
 
     def __len__(self) -> int:
@@ -85,9 +87,7 @@ class Store:
         """Objects that an index function gave `value` for."""
         return [self._objects[key] for key in self._indexes[index].get(value, ())]
 
-    def put(
-        self, obj: Object, *, initial: bool = False, status_of_ours: bool = False
-    ) -> Change | None:
+    def put(self, obj: Object, *, initial: bool = False) -> Change | None:
         """Take in a state; return the change, or None if it is nothing new."""
         key = key_of(obj)
         old = self._objects.get(key)
@@ -101,8 +101,7 @@ class Store:
         self._objects[key] = obj
         for name in self._functions:
             self._link(name, key, obj)
-        told = status_of_ours and old is not None and _same_but_status(old, obj)
-        return Change(key, old, obj, initial, told)
+        return Change(key, old, obj, initial, self._is_told(key, old, obj))
 
     def remove(self, key: Key, *, version: int) -> Change | None:
         """Forget an object that went away at `version`."""
@@ -119,6 +118,11 @@ class Store:
         gone = [key for key in self._objects if key not in keys]
         self._removed.clear()
         return [change for key in gone if (change := self.remove(key, version=version))]
+
+    def _is_told(self, key: Key, old: Object | None, new: Object) -> bool:
+        if old is None or key not in self.telling:
+            return False
+        return new.get("status") == self.telling[key] and _same_but_status(old, new)
 
     def _link(self, name: str, key: Key, obj: Object) -> None:
         index = self._indexes[name]

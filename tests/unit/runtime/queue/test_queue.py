@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from cobaltcore.runtime.backoff import Backoff
+from cobaltcore.runtime.backoff import Backoff, Pace, _Pulse
 from cobaltcore.runtime.queue import Queue
 from tests.support.fake_clock import FakeClock, settle
 
@@ -171,3 +171,18 @@ async def test_a_key_that_rested_is_handed_out_at_once() -> None:
     await clock.advance(10)
     queue.add("a")
     assert len(queue) == 1
+
+
+def test_many_keys_awake_at_once_are_not_swept_for_each_new_one() -> None:
+    looked_at = 0
+
+    class Counting(Pace):
+        def _tokens(self, pulse: _Pulse, now: float) -> float:
+            nonlocal looked_at
+            looked_at += 1
+            return super()._tokens(pulse, now)
+
+    pace = Counting()
+    for number in range(8 * Pace.SWEPT_FROM):
+        pace.ran(number, 0.0)
+    assert looked_at < 8 * Pace.SWEPT_FROM

@@ -61,3 +61,26 @@ def test_a_full_listing_keeps_what_was_made_after_it() -> None:
     store.put(an_object("ours", 20))
     assert store.retain(set(), version=10) == []
     assert len(store) == 1
+
+
+def test_the_status_that_we_are_writing_is_no_news_however_it_comes_back() -> None:
+    store = Store()
+    key = Key("ns", "a")
+    store.put(an_object("a", 1, generation=1))
+    store.telling[key] = {"observed": 1}
+    event = store.put({**an_object("a", 2, generation=1), "status": {"observed": 1}})
+    assert event is not None
+    assert event.told
+    assert store.put({**an_object("a", 2, generation=1), "status": {"observed": 1}}) is None
+
+
+def test_another_wish_or_another_status_is_news_while_we_write() -> None:
+    store = Store()
+    store.put(an_object("a", 1, generation=1))
+    store.telling[Key("ns", "a")] = {"observed": 1}
+    wish = store.put({**an_object("a", 2, generation=2), "status": {"observed": 1}})
+    status = store.put({**an_object("a", 3, generation=2), "status": {"observed": 7}})
+    assert wish is not None
+    assert status is not None
+    assert not wish.told
+    assert not status.told
