@@ -10,10 +10,11 @@ IMAGE_TAGS = {
         "neutron": "27.0.1",
         "cinder": "27.0.0",
         "tempest": "41.0.0",
-        "memcached": "1.6.18",
-        "ovn": "23.03.1",
-        "ovs": "3.1.0",
-        "libvirt": "9.0.0",
+        # Their versions are Debian's and move with its point releases.
+        "memcached": "stable-2025.2",
+        "ovn": "stable-2025.2",
+        "ovs": "stable-2025.2",
+        "libvirt": "stable-2025.2",
     }
 }
 

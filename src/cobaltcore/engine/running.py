@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, ENDPOINT_SLICE
-from cobaltcore.engine import podspec, uwsgi
+from cobaltcore.engine import podspec, trouble, uwsgi
 from cobaltcore.engine.definition import Facts, Result, Workload
 from cobaltcore.engine.desired import service, workload
 from cobaltcore.engine.verdict import Ready, Waiting
@@ -25,7 +25,7 @@ def workloads(facts: Facts, wanted: Sequence[Workload]) -> Result:
         if not found.settled:
             many = found.wanted or (0 if each.agent else each.replicas(facts.spec))
             name = facts.named(each.component).name
-            waiting.append(f"{found.ready}/{many} pods of {name!r} ready")
+            waiting.append(f"{found.ready}/{many} pods of {name!r} ready{_trouble(facts, each)}")
     if waiting:
         return Result(Waiting("DeploymentProgressing", waiting[0]), objects)
     message = f"{nodes} nodes" if any(each.agent for each in wanted) else ""
@@ -63,6 +63,10 @@ def address(facts: Facts, component: str) -> Key:
 def ready_on_nodes(facts: Facts, component: str) -> int:
     """On how many nodes an agent runs."""
     return workload.progress_on_nodes(facts.observed.get(DAEMON_SET, facts.named(component))).ready
+
+
+def _trouble(facts: Facts, wanted: Workload) -> str:
+    return trouble.of(facts.observed, facts.key.namespace, facts.selector(wanted.component))
 
 
 def _objects(facts: Facts, wanted: Workload) -> list[Desired]:

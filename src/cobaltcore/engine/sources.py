@@ -20,7 +20,7 @@ from cobaltcore.api.foreign.kubernetes import (
     SERVICE,
     STATEFUL_SET,
 )
-from cobaltcore.engine import references
+from cobaltcore.engine import references, trouble
 from cobaltcore.engine.definition import Service
 from cobaltcore.engine.desired import names
 from cobaltcore.runtime.cluster import Cluster
@@ -68,19 +68,20 @@ def sources(cluster: Cluster, service: Service) -> list[Source]:
         cluster.informer(kind).add_index("every", lambda obj: ("",))
     cluster.informer(ENDPOINT_SLICE, OURS).add_index("service", _service_of_slice)
     index_pods_of_jobs(cluster)
+    trouble.index(cluster, OURS)
     named = referrers_of(cluster, service.kind)
     return [
         Source(service.kind, unless_told),
         *(
-            Source(kind, _each(owner(service.kind), named(kind), _by_labels(service)), scope)
+            Source(kind, _each(owner(service.kind), named(kind), made_by(service.name)), scope)
             for kind, scope in CHILDREN
         ),
         *(Source(kind, named(kind), scope) for kind, scope in BACKING),
         *(Source(kind, named(kind), scope) for kind, scope in service.watches.items()),
         *(Source(kind, _everyone(cluster, service)) for kind in service.follows),
         *(Source(d.kind, named(d.kind)) for d in base.definitions() if _is_service(d, service)),
-        Source(POD, _by_labels(service), OURS),
-        Source(ENDPOINT_SLICE, _by_labels(service), OURS),
+        Source(POD, made_by(service.name), OURS),
+        Source(ENDPOINT_SLICE, made_by(service.name), OURS),
     ]
 
 
@@ -148,12 +149,12 @@ def _each(*functions: Callable[[Change], Iterable[Key]]) -> Callable[[Change], I
     return keys
 
 
-def _by_labels(service: Service) -> Callable[[Change], Iterator[Key]]:
-    """Objects that a service made, also those that it does not own because they outlive it."""
+def made_by(service: str) -> Callable[[Change], Iterator[Key]]:
+    """Objects that an operator made, also those that it does not own because they outlive it."""
 
     def keys(change: Change) -> Iterator[Key]:
         labels = change.latest["metadata"].get("labels") or {}
-        if labels.get("app.kubernetes.io/name") == service.name:
+        if labels.get("app.kubernetes.io/name") == service:
             yield Key(change.key.namespace, labels.get("app.kubernetes.io/instance", ""))
 
     return keys

@@ -17,6 +17,7 @@ from cobaltcore.lab import (
     layout,
     logs,
     manifests,
+    memories,
     nodeconfig,
     phases,
     ranges,
@@ -62,6 +63,7 @@ class Server:
                 image = group.create_task(self._load_image())
                 with shown.phase("API server"):
                     await self._reach("the API server did not become ready", self._api_is_ready)
+                    await memories.withdraw(self._client, set(fresh))
                 with shown.phase("add-ons"):
                     await self._apply(image)
                 with shown.phase("Ready nodes") as phase:

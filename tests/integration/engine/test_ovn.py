@@ -42,8 +42,8 @@ def a_cluster(space: str, **spec: Any) -> Object:
         "kind": "OVNCluster",
         "metadata": {"name": "ovn", "namespace": space},
         "spec": {
-            "ovnImage": {"repository": "ghcr.io/c5c3/ovn", "tag": "23.03.1"},
-            "ovsImage": {"repository": "ghcr.io/c5c3/ovs", "tag": "3.1.0"},
+            "ovnImage": {"repository": "ghcr.io/c5c3/ovn", "tag": "25.03.0"},
+            "ovsImage": {"repository": "ghcr.io/c5c3/ovs", "tag": "3.5.0"},
             "northbound": {"replicas": 1},
             "southbound": {"replicas": 1},
             "northd": {"replicas": 1},

@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from cobaltcore.api import controlplane
-from cobaltcore.api.foreign.kubernetes import DEPLOYMENT, POD
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, POD, STATEFUL_SET
 from cobaltcore.engine.desired import names, workload
 from cobaltcore.lab import errors, home, phases, record
 from cobaltcore.lab.cloud import inside, objects
@@ -26,6 +26,11 @@ CLOUD_IMAGES = (
 PLANE_LIMIT = timedelta(minutes=30)
 STEP_LIMIT = timedelta(minutes=12)
 POLL_SECONDS = 0.3
+_WORKLOADS = (
+    (DEPLOYMENT, workload.progress),
+    (STATEFUL_SET, workload.progress),
+    (DAEMON_SET, workload.progress_on_nodes),
+)
 
 
 def cloud(
@@ -105,7 +110,20 @@ async def _is_ready(client: Client, phase: phases.Phase) -> bool:
     progress, message = status.get("progress", ""), told[0].get("message", "")
     phase.detail(f"{progress}  {message}".rstrip())
     phase.result(f"{progress} parts ready")
-    return bool(told[0]["status"] == "True")
+    return told[0]["status"] == "True" and await _serves(client, phase)
+
+
+async def _serves(client: Client, phase: phases.Phase) -> bool:
+    """Whether all pods are there: after a restart of everything, Ready is a word from before."""
+    for kind, progress in _WORKLOADS:
+        async for page, _ in client.list_pages(kind, Scope(objects.SPACE)):
+            for each in page:
+                ready, wanted, settled = progress(each)
+                if not settled:
+                    name = f"{kind.kind} {each['metadata']['name']}"
+                    phase.detail(f"{name}: {ready} of {wanted} pods are ready")
+                    return False
+    return True
 
 
 async def _is_rolled_out(client: Client) -> bool:

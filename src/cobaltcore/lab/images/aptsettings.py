@@ -13,6 +13,8 @@ from pathlib import Path, PurePath
 from cobaltcore.lab import errors
 
 SUITE = "bookworm"
+NEXT = "trixie"
+"""The release after it, for the few programs whose version in SUITE cannot be used."""
 # A suite of Debian itself: others use its code name too, but not with Debian's components.
 _SUITES = tuple(f"{SUITE}{suffix}" for suffix in ("", "-updates", "-security", "-backports"))
 _BACKPORTS = f"{SUITE}-backports"
@@ -104,6 +106,15 @@ def with_backports(found: Iterable[Source]) -> Iterator[Source]:
             yield Source(source.uri, (*source.suites, _BACKPORTS), source.signed_by)
         else:
             yield source
+
+
+def next_sources(found: Iterable[Source]) -> Iterator[Source]:
+    """The same archives with the release after the one that images are made of."""
+    for source in found:
+        suites = (suite.replace(SUITE, NEXT) for suite in source.suites if suite != _BACKPORTS)
+        named = tuple(suites)
+        if named:
+            yield Source(source.uri, named, source.signed_by)
 
 
 def acquire_settings() -> dict[str, str]:

@@ -12,21 +12,22 @@ from cobaltcore.api.foreign.kubernetes import (
     DAEMON_SET,
     DEPLOYMENT,
     NODE,
+    POD,
     POD_DISRUPTION_BUDGET,
     SECRET,
     SERVICE,
     STATEFUL_SET,
 )
 from cobaltcore.api.ovn import CHASSIS, CLUSTER, OVNCluster
-from cobaltcore.engine import graph
+from cobaltcore.engine import graph, trouble
 from cobaltcore.engine.observe import Observed
 from cobaltcore.engine.operator import Context
-from cobaltcore.engine.sources import CONTENT, OPTIONAL, OURS
+from cobaltcore.engine.sources import CONTENT, OPTIONAL, OURS, made_by
 from cobaltcore.operators.ovn import certificate, databases, members, report, southbound
 from cobaltcore.operators.ovn.databases import Database
 from cobaltcore.operators.ovn.ovsdb import Address, DatabaseFault
 from cobaltcore.operators.ovn.parts import PARTS
-from cobaltcore.operators.ovn.view import View
+from cobaltcore.operators.ovn.view import OPERATOR, View
 from cobaltcore.runtime import events, finalizers, status
 from cobaltcore.runtime.apply import Applier, ForeignObject
 from cobaltcore.runtime.controller import Controller, Source, itself, owner, referrers
@@ -66,6 +67,7 @@ class ClusterController:
             context.cluster, component=MANAGER, instance=context.instance, clock=context.clock
         )
         self._cluster.informer(CLUSTER).add_index("secret", _secrets)
+        trouble.index(self._cluster, OURS)
         self.controller = Controller(
             "ovncluster",
             self.reconcile,
@@ -74,6 +76,7 @@ class ClusterController:
                 *(Source(kind, owner(CLUSTER), scope) for kind, scope in CHILDREN),
                 Source(SECRET, referrers(self._cluster, CLUSTER, "secret"), CONTENT),
                 Source(NODE, self._everyone),
+                Source(POD, made_by(OPERATOR), OURS),
                 Source(CHASSIS, self._of_namespace),
             ],
             clock=context.clock,

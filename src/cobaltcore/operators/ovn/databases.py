@@ -106,7 +106,10 @@ def ready(view: View, database: Database) -> Verdict:
     if settled:
         return Ready("Serving", f"{number}/{wanted} servers")
     wanted = wanted or database.settings(view).replicas
-    return Waiting("ServersStarting", f"{number}/{wanted} pods of {key.name!r} ready")
+    return Waiting(
+        "ServersStarting",
+        f"{number}/{wanted} pods of {key.name!r} ready{view.trouble(database.component)}",
+    )
 
 
 def is_served(view: View, database: Database) -> bool:

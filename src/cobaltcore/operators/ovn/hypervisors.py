@@ -191,7 +191,9 @@ def _rolled_out(view: View, component: str) -> Verdict:
     number, wanted, settled = workload.progress_on_nodes(view.get(DAEMON_SET, key))
     if settled:
         return Ready("Running", f"{number}/{wanted} hypervisors")
-    return Waiting("DaemonsStarting", f"{number}/{wanted} pods of {key.name!r} ready")
+    return Waiting(
+        "DaemonsStarting", f"{number}/{wanted} pods of {key.name!r} ready{view.trouble(component)}"
+    )
 
 
 def _remote(view: View) -> str:

@@ -68,7 +68,9 @@ def ready(view: View) -> Verdict:
     if settled:
         return Ready("Translating", f"{number}/{wanted} pods")
     wanted = wanted or view.spec.northd.replicas
-    return Waiting("NorthdStarting", f"{number}/{wanted} pods of {key.name!r} ready")
+    return Waiting(
+        "NorthdStarting", f"{number}/{wanted} pods of {key.name!r} ready{view.trouble(COMPONENT)}"
+    )
 
 
 def _probes() -> dict[str, Any]:

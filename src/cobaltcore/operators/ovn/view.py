@@ -6,6 +6,7 @@ from datetime import datetime
 
 from cobaltcore.api.foreign.kubernetes import SERVICE
 from cobaltcore.api.ovn import OVNCluster, OVNClusterSpec
+from cobaltcore.engine import trouble
 from cobaltcore.engine.desired import names
 from cobaltcore.engine.observe import Observed
 from cobaltcore.operators.ovn.southbound import Record
@@ -58,6 +59,10 @@ class View:
     def selector(self, component: str) -> dict[str, str]:
         """Labels by which pods of a component are found."""
         return names.selector(OPERATOR, self.name, component)
+
+    def trouble(self, component: str) -> str:
+        """What is wrong with the pods of a component, if something is."""
+        return trouble.of(self.observed, self.cluster.metadata.namespace, self.selector(component))
 
     def get(self, kind: Kind, key: Key) -> Object | None:
         """An object as it is."""

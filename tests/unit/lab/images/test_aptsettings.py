@@ -77,6 +77,21 @@ def test_backports_that_are_there_are_not_added_again() -> None:
     assert list(aptsettings.with_backports(known)) == known
 
 
+def test_the_next_release_comes_from_the_same_archives_without_backports() -> None:
+    found = [
+        aptsettings.Source(
+            "https://mirror.example/debian", ("bookworm", "bookworm-backports"), "/k.gpg"
+        ),
+        aptsettings.Source("https://mirror.example/backports", ("bookworm-backports",)),
+        aptsettings.Source("https://security.example", ("bookworm-security",)),
+    ]
+
+    assert list(aptsettings.next_sources(found)) == [
+        aptsettings.Source("https://mirror.example/debian", ("trixie",), "/k.gpg"),
+        aptsettings.Source("https://security.example", ("trixie-security",)),
+    ]
+
+
 def test_a_machine_without_debian_sources_is_told_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(errors.LabError, match="no source of Debian bookworm") as caught:
         aptsettings.find_sources(tmp_path)
