@@ -70,7 +70,7 @@ def agent(facts: Facts) -> Config:
                 **({"auth_ca_cert": oslo.CA_FILE} if facts.spec.keystone.ca_secret_ref else {}),
             },
             "AGENT": {"root_helper": ""},
-            "ovs": {"ovsdb_connection": f"unix:{metadata.SWITCH_DIR}/db.sock"},
+            "ovs": {"ovsdb_connection": f"unix:{metadata.SWITCH}"},
         },
         oslo.state_options(),
         oslo.helper_options(facts, *HELPERS),
@@ -78,7 +78,10 @@ def agent(facts: Facts) -> Config:
     )
     secret = access.value(facts, metadata.secret_name(facts.spec), names.METADATA_SECRET_KEY)
     return Config(
-        files={"neutron.conf": inifile.render(options)},
+        files={
+            "neutron.conf": inifile.render(options),
+            **metadata.program_file(),
+        },
         environment={oslo.variable("DEFAULT", names.METADATA_SECRET_KEY): secret},
         secret_files=ovn.secret_files(facts),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cobaltcore.api.foreign.kubernetes import SECRET
-from cobaltcore.engine import access
+from cobaltcore.engine import access, program
 from cobaltcore.engine.definition import Facts, NodeAgent, SecretNeed, Workload
 from cobaltcore.engine.desired import names, secret
 from cobaltcore.engine.desired.mounts import Mount
@@ -12,8 +12,9 @@ from cobaltcore.runtime.meta import Key, Kind
 from cobaltcore.services.neutron.steps import ovn
 
 SWITCH_DIR = "/run/openvswitch"
-START = "rm -f /run/netns/* && exec neutron-ovn-metadata-agent"
-"""Namespaces end with the container that made them; their names would stay and lead nowhere."""
+SWITCH = f"{SWITCH_DIR}/db.sock"
+CONFIG_DIR = "/etc/neutron"
+PROGRAM = "metadata_agent.py"
 NOVA = "nova"
 """The Nova whose metadata API is used where the spec names none."""
 
@@ -38,6 +39,11 @@ def references(key: Key, spec: Any) -> Iterator[tuple[Kind, Key]]:
         yield SECRET, Key(key.namespace, secret_name(spec))
 
 
+def program_file() -> dict[str, str]:
+    """The program that runs the agent, for its ConfigMap."""
+    return {PROGRAM: program.text("cobaltcore.services.neutron.programs", PROGRAM)}
+
+
 def workloads(facts: Facts) -> Iterator[Workload]:
     """One agent on each hypervisor, as soon as it can prove itself to Nova."""
     shared = access.secret_content(facts, secret_name(facts.spec))
@@ -45,7 +51,7 @@ def workloads(facts: Facts) -> Iterator[Workload]:
     if facts.spec.metadata_agent.enabled and ovn.is_used(facts) and is_known:
         yield Workload(
             "metadata-agent",
-            command=("sh", "-c", START),
+            command=("python", f"{CONFIG_DIR}/{PROGRAM}", SWITCH),
             condition="MetadataAgentsReady",
             config="agent",
             settings=lambda spec: spec.metadata_agent,
