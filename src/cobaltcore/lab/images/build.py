@@ -1,9 +1,11 @@
 """Builds what is out of date, several images at once, parents before those that stand on them."""
 
 import os
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +24,9 @@ from cobaltcore.lab.images import (
 )
 
 PHASE = "images"
-MOST_JOBS = 5
+MOST_JOBS = 6
+NICENESS_PER_STEP = 5
+MOST_NICENESS = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +119,10 @@ class Run:
         return bool(running)
 
     def _ready(self, taken: set[str]) -> list[str]:
-        """What can be built now, that first on which most others wait."""
+        """What can be built now: that first on which the longest chain waits, then what came last.
+
+        Images at the end of a chain are the largest; small ones fill the gaps.
+        """
         found = [
             name
             for name, made in self.recipes.items()
@@ -123,14 +130,32 @@ class Run:
             and name not in taken
             and all(parent in self.done for parent in made.parents)
         ]
-        return sorted(found, key=lambda name: -self._waiting_for(name))
+        return sorted(found, key=lambda name: (-self._height(name), -self._depth(name)))
 
-    def _waiting_for(self, name: str) -> int:
+    def _height(self, name: str) -> int:
+        """How many images have to be built one after the other once this one is there."""
         users = [other for other, made in self.recipes.items() if name in made.parents]
-        return len(users) + sum(self._waiting_for(user) for user in users)
+        return max((1 + self._height(user) for user in users), default=0)
+
+    def _depth(self, name: str) -> int:
+        """How many images have to be there before this one, one after the other."""
+        return max((1 + self._depth(each) for each in self.recipes[name].parents), default=0)
+
+    def _make_way(self, name: str) -> None:
+        """Leave the processors to the longest chain: its length is that of the whole build.
+
+        Priorities belong to threads, and what a thread starts inherits its own. Without the right
+        to raise one again, a thread stays as it is.
+        """
+        tallest = max(self._height(each) for each in self.recipes if each not in self.done)
+        steps = tallest - self._height(name)
+        priority = min(steps * NICENESS_PER_STEP, MOST_NICENESS)
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), priority)
 
     def _make(self, shop: workshop.Workshop, name: str) -> store.Record:
         began = time.monotonic()
+        self._make_way(name)
         made, given = self.recipes[name], self.given[name]
         parents = {parent: self.done[parent] for parent in made.parents}
         known = self.context.kept.records(self.context.pinned.name)
@@ -172,8 +197,8 @@ class Run:
                 shop.release_space(used)
 
     def _jobs(self) -> int:
-        # One more than there are processors, as a build also waits for what it fetches.
-        return self.wishes.jobs or min((os.cpu_count() or 1) + 1, MOST_JOBS)
+        # More than there are processors, as builds also wait for what they fetch.
+        return self.wishes.jobs or min((os.cpu_count() or 1) + 2, MOST_JOBS)
 
 
 def build(tree: sources.Sources, directory: Path, wishes: Wishes, shown: phases.Phases) -> Result:
