@@ -59,6 +59,21 @@ def test_a_socket_without_a_listener_does_not_answer(tmp_path: Path) -> None:
         assert metadata_agent.answers(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "known", "expected"),
+    [
+        ("tap1234567890", {"iface-id": "a"}, True),
+        ("tap1234567890", {"iface-id": "a", "vm-uuid": "b"}, False),
+        ("tun0", {}, False),
+        ("ovn-hyperv-0", {"ovn-chassis-id": "c"}, False),
+    ],
+)
+def test_only_ports_of_namespaces_are_unplugged(
+    name: str, known: dict[str, str], expected: bool
+) -> None:
+    assert metadata_agent.leads_to_namespace({"name": name, "external_ids": known}) is expected
+
+
 def test_names_of_namespaces_that_are_gone_are_removed(tmp_path: Path) -> None:
     (tmp_path / "ovnmeta-1").touch()
     metadata_agent.forget_namespaces(tmp_path)
