@@ -25,7 +25,9 @@ def workloads(facts: Facts, wanted: Sequence[Workload]) -> Result:
         if not found.settled:
             many = found.wanted or (0 if each.agent else each.replicas(facts.spec))
             name = facts.named(each.component).name
-            waiting.append(f"{found.ready}/{many} pods of {name!r} ready{_trouble(facts, each)}")
+            waiting.append(
+                f"{found.ready}/{many} pods of {name!r} ready{trouble_of(facts, each.component)}"
+            )
     if waiting:
         return Result(Waiting("DeploymentProgressing", waiting[0]), objects)
     message = f"{nodes} nodes" if any(each.agent for each in wanted) else ""
@@ -65,8 +67,9 @@ def ready_on_nodes(facts: Facts, component: str) -> int:
     return workload.progress_on_nodes(facts.observed.get(DAEMON_SET, facts.named(component))).ready
 
 
-def _trouble(facts: Facts, wanted: Workload) -> str:
-    return trouble.of(facts.observed, facts.key.namespace, facts.selector(wanted.component))
+def trouble_of(facts: Facts, component: str) -> str:
+    """What is wrong with the pods of a component, if something is."""
+    return trouble.of(facts.observed, facts.key.namespace, facts.selector(component))
 
 
 def _objects(facts: Facts, wanted: Workload) -> list[Desired]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cobaltcore.api.foreign import kubernetes
+from cobaltcore.engine import conditioned
 from cobaltcore.lab import (
     artefacts,
     containers,
@@ -121,7 +122,7 @@ class Server:
             await self._get(kubernetes.NODE, Key("", seat.name))
             for seat in layout.seats(self._instance)
         ]
-        ready = [node for node in nodes if _is_ready(node)]
+        ready = [node for node in nodes if conditioned.is_true(node, "Ready")]
         counted = [
             node
             for node in ready
@@ -178,8 +179,3 @@ class Server:
         for node in self._place.machines():
             found += [node.logs / f"{name}.log" for name in names]
         return found
-
-
-def _is_ready(node: Object) -> bool:
-    conditions = node.get("status", {}).get("conditions", ())
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)

@@ -5,9 +5,11 @@ back sooner, and nobody may take a memory for a pod that serves.
 """
 
 import asyncio
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 from cobaltcore.api.foreign.kubernetes import POD
+from cobaltcore.engine import conditioned
 from cobaltcore.runtime import errors
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Object, key_of
@@ -22,17 +24,16 @@ _CONDITIONS = ("Ready", "ContainersReady")
 
 async def withdraw(client: Client, nodes: AbstractSet[str]) -> None:
     """Let no pod of these nodes count as Ready until its kubelet has looked at it."""
+    if not nodes:
+        return
     pods = [pod async for page, _ in client.list_pages(POD) for pod in page]
-    stale = [pod for pod in pods if pod["spec"].get("nodeName") in nodes and is_ready(pod)]
-    await asyncio.gather(*(_withdraw(client, pod) for pod in stale))
+    await asyncio.gather(*(_withdraw(client, pod) for pod in stale(pods, nodes)))
 
 
-def is_ready(pod: Object) -> bool:
-    """Whether a pod is said to serve."""
-    return any(
-        each["type"] == "Ready" and each["status"] == "True"
-        for each in (pod.get("status") or {}).get("conditions") or ()
-    )
+def stale(pods: Iterable[Object], nodes: AbstractSet[str]) -> list[Object]:
+    """Pods of these nodes that are said to serve."""
+    here = (pod for pod in pods if pod["spec"].get("nodeName") in nodes)
+    return [pod for pod in here if conditioned.is_true(pod, "Ready")]
 
 
 def withdrawn(pod: Object) -> Object:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from cobaltcore.api.foreign import kubernetes
+from cobaltcore.engine import conditioned
 from cobaltcore.lab import errors as lab_errors
 from cobaltcore.lab import home, kernel, layout, ranges, supervisor, teardown
 from cobaltcore.lab.platform import status as platform
 from cobaltcore.runtime import errors, kubeconfig
 from cobaltcore.runtime.client import Client
-from cobaltcore.runtime.meta import Object
 from cobaltcore.runtime.transport import HttpTransport
 
 State = Literal["running", "degraded", "stopped"]
@@ -134,14 +134,11 @@ async def _ask(
     found: set[str] = set()
     try:
         async for page, _ in client.list_pages(kubernetes.NODE):
-            found.update(node["metadata"]["name"] for node in page if _is_ready(node))
+            found.update(
+                node["metadata"]["name"] for node in page if conditioned.is_true(node, "Ready")
+            )
         return found, await platform.look(client, place, plan)
     except (errors.Unreachable, errors.ApiError):
         return None
     finally:
         await client.close()
-
-
-def _is_ready(node: Object) -> bool:
-    conditions = node.get("status", {}).get("conditions", ())
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)

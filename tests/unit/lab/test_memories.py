@@ -29,6 +29,11 @@ def test_what_the_kubelet_has_told_meanwhile_stands() -> None:
 
 
 def test_a_pod_that_does_not_serve_is_left_alone() -> None:
-    assert not memories.is_ready(a_pod(ready="False"))
-    assert not memories.is_ready({"metadata": {"name": "new"}, "spec": {}})
-    assert memories.is_ready(a_pod(ready="True"))
+    new = {"metadata": {"name": "new"}, "spec": {"nodeName": "node-1"}}
+    serving = a_pod(ready="True")
+
+    assert memories.stale([a_pod(ready="False"), new, serving], {"node-1"}) == [serving]
+
+
+def test_pods_of_nodes_that_ran_on_are_left_alone() -> None:
+    assert memories.stale([a_pod(ready="True")], {"node-2"}) == []

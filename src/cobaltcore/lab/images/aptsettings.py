@@ -111,10 +111,9 @@ def with_backports(found: Iterable[Source]) -> Iterator[Source]:
 def next_sources(found: Iterable[Source]) -> Iterator[Source]:
     """The same archives with the release after the one that images are made of."""
     for source in found:
-        suites = (suite.replace(SUITE, NEXT) for suite in source.suites if suite != _BACKPORTS)
-        named = tuple(suites)
-        if named:
-            yield Source(source.uri, named, source.signed_by)
+        suites = tuple(s.replace(SUITE, NEXT) for s in source.suites if s != _BACKPORTS)
+        if suites:
+            yield Source(source.uri, suites, source.signed_by)
 
 
 def acquire_settings() -> dict[str, str]:

@@ -24,7 +24,7 @@ from cobaltcore.lab.images import (
 )
 
 PHASE = "images"
-MOST_JOBS = 6
+MOST_JOBS = 5
 NICENESS_PER_STEP = 5
 MOST_NICENESS = 15
 
@@ -119,10 +119,7 @@ class Run:
         return bool(running)
 
     def _ready(self, taken: set[str]) -> list[str]:
-        """What can be built now: that first on which the longest chain waits, then what came last.
-
-        Images at the end of a chain are the largest; small ones fill the gaps.
-        """
+        """What can be built now, that first on which the longest chain waits."""
         found = [
             name
             for name, made in self.recipes.items()
@@ -130,16 +127,12 @@ class Run:
             and name not in taken
             and all(parent in self.done for parent in made.parents)
         ]
-        return sorted(found, key=lambda name: (-self._height(name), -self._depth(name)))
+        return sorted(found, key=lambda name: -self._height(name))
 
     def _height(self, name: str) -> int:
         """How many images have to be built one after the other once this one is there."""
         users = [other for other, made in self.recipes.items() if name in made.parents]
         return max((1 + self._height(user) for user in users), default=0)
-
-    def _depth(self, name: str) -> int:
-        """How many images have to be there before this one, one after the other."""
-        return max((1 + self._depth(each) for each in self.recipes[name].parents), default=0)
 
     def _make_way(self, name: str) -> None:
         """Leave the processors to the longest chain: its length is that of the whole build.
@@ -197,8 +190,8 @@ class Run:
                 shop.release_space(used)
 
     def _jobs(self) -> int:
-        # More than there are processors, as builds also wait for what they fetch.
-        return self.wishes.jobs or min((os.cpu_count() or 1) + 2, MOST_JOBS)
+        # One more than there are processors, as a build also waits for what it fetches.
+        return self.wishes.jobs or min((os.cpu_count() or 1) + 1, MOST_JOBS)
 
 
 def build(tree: sources.Sources, directory: Path, wishes: Wishes, shown: phases.Phases) -> Result:

@@ -56,23 +56,23 @@ def write(directory: Path, environment: Mapping[str, str], home: Path) -> None:
     lines = [f"{name}={shlex.quote(value)}\n" for name, value in sorted(variables.items())]
     (directory / "env").write_text("".join(lines))
     write_apt(directory, SEEN_AT, aptsettings.places(SEEN_AT), authority)
-    _write_next(directory / "next", SEEN_AT / "next", authority)
+    later = SEEN_AT / "next"
+    write_apt(directory / "next", later, aptsettings.places(later), authority, is_next=True)
 
 
 def write_apt(
-    directory: Path, seen_at: PurePath, places: Mapping[str, str], authority: Path | None
+    directory: Path,
+    seen_at: PurePath,
+    places: Mapping[str, str],
+    authority: Path | None,
+    *,
+    is_next: bool = False,
 ) -> None:
-    """Put a copy of apt's settings into a directory."""
+    """Put a copy of apt's settings into a directory; `is_next`: for packages of the next release."""
     copy = aptsettings.Copy(directory, seen_at)
     settings = {**aptsettings.acquire_settings(), **places}
-    copy.write(aptsettings.find_sources(), settings, authority)
-
-
-def _write_next(directory: Path, seen_at: PurePath, authority: Path | None) -> None:
-    """The same settings for packages of the next release."""
-    settings = {**aptsettings.acquire_settings(), **aptsettings.places(seen_at)}
-    sources = aptsettings.next_sources(aptsettings.find_sources())
-    aptsettings.Copy(directory, seen_at).write(sources, settings, authority)
+    sources = aptsettings.find_sources()
+    copy.write(aptsettings.next_sources(sources) if is_next else sources, settings, authority)
 
 
 def find_authority(environment: Mapping[str, str]) -> Path | None:

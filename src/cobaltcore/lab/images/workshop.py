@@ -4,7 +4,6 @@ import hashlib
 import os
 import shutil
 import threading
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -38,9 +37,7 @@ class Workshop:
     tools: buildah.Buildah
     base: str = ""
     _pulled: set[str] = field(default_factory=set)
-    _pulling: defaultdict[str, threading.Lock] = field(
-        default_factory=lambda: defaultdict(threading.Lock)
-    )
+    _pulling: threading.Lock = field(default_factory=threading.Lock)
 
     def make(
         self, made: recipe.Recipe, given: inputs.Inputs, parents: Mapping[str, store.Record]
@@ -167,7 +164,7 @@ class Workshop:
         self._expect(code, made.name, f"{made.directory / recipe.CHECK} failed")
 
     def _pull(self, name: str, digest: str, log: IO[bytes]) -> None:
-        with self._pulling[name]:
+        with self._pulling:
             if name in self._pulled:
                 return
             layout = self.kept.directory / "tmp" / f"{name}-pull"

@@ -78,7 +78,7 @@ def test_build_steps_find_settings_where_they_are_mounted(
     (home / ".netrc").write_text("machine index.example password p")
     authority = tmp_path / "ca.pem"
     authority.write_text("certificate")
-    monkeypatch.setattr(hostsettings, "write_apt", lambda *_: None)
+    monkeypatch.setattr(hostsettings, "write_apt", lambda *_, **__: None)
     environment = {"SSL_CERT_FILE": str(authority), "http_proxy": "http://it's.example"}
 
     hostsettings.write(directory, environment, home)

@@ -8,11 +8,14 @@ from cobaltcore.runtime.deadline import Deadline, Limit
 
 
 async def test_a_deadline_that_is_missed_is_told_once() -> None:
-    missed = asyncio.Event()
-    deadline = Deadline(missed.set)
+    told: list[str] = []
+    last = asyncio.Event()
+    deadline = Deadline(lambda: told.append("first"))
     deadline.set(0.01)
+    Deadline(last.set).set(0.05)
     async with asyncio.timeout(30):
-        await missed.wait()
+        await last.wait()
+    assert told == ["first"]
 
 
 async def test_a_later_deadline_replaces_an_earlier_one_without_being_missed() -> None:

@@ -6,7 +6,7 @@ from cobaltcore.api.blocks import Image, IssuerRef
 from cobaltcore.api.foreign.certmanager import CERTIFICATE
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET, NODE
 from cobaltcore.api.pods import PodSettings
-from cobaltcore.engine import releases, tasks, trouble
+from cobaltcore.engine import releases, running, tasks
 from cobaltcore.engine.definition import Facts, Result, Task
 from cobaltcore.engine.desired import libvirt, names, workload
 from cobaltcore.engine.verdict import Ready, Waiting
@@ -23,7 +23,7 @@ def libvirt_runs(facts: Facts) -> Result:
     key = facts.named(COMPONENT)
     found = workload.progress_on_nodes(facts.observed.get(DAEMON_SET, key))
     if not found.settled:
-        why = trouble.of(facts.observed, key.namespace, facts.selector(COMPONENT))
+        why = running.trouble_of(facts, COMPONENT)
         text = f"{found.ready}/{found.wanted} pods of {key.name!r} ready{why}"
         return Result(Waiting("DeploymentProgressing", text), objects)
     return Result(Ready("DeploymentAvailable", f"{found.ready} nodes"), objects)
