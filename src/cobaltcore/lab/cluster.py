@@ -1,7 +1,7 @@
 """Brings an instance up: from nothing, from a crash, after a reboot, or not at all if it stands."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -58,9 +58,14 @@ class Result:
 
 
 def up(
-    place: home.Home, wishes: Wishes, *, shown: phases.Phases, environment: Mapping[str, str]
+    place: home.Home,
+    wishes: Wishes,
+    *,
+    shown: phases.Phases,
+    environment: Mapping[str, str],
+    prepare: Callable[[record.Instance], None] = lambda _: None,
 ) -> Result:
-    """Bring an instance up and return when it is of use."""
+    """Bring an instance up and return when it is of use; `prepare` what nodes find at their start."""
     with shown.phase("preflight") as phase:
         _prepare_host(place, wishes, phase)
     with place.locked():
@@ -70,6 +75,7 @@ def up(
             teardown.remove_leftovers(home.all_homes(environment), report=phase.detail)
             instance = _settle(place, wishes, environment)
             phase.result(str(ranges.Ranges(instance.index).block))
+        prepare(instance)
         with shown.phase("configuration") as phase:
             changed = layout.write(place, instance, images)
             _restart(place, changed, phase)

@@ -14,12 +14,16 @@ def socket(node: machine.Machine) -> Path:
     return Path(f"/proc/{_pid(node)}/root{nodeconfig.CONTAINERD_SOCKET}")
 
 
-def content(node: machine.Machine) -> Path:
-    """Where the runtime of a node keeps blobs, by a path of the host: an OCI layout.
+def root(node: Path) -> Path:
+    """Where the runtime of the node in a directory keeps everything, by a path of the host."""
+    return node / "root" / nodeconfig.CONTAINERD_ROOT.lstrip("/")
+
+
+def content(root: Path) -> Path:
+    """Where a runtime keeps blobs: an OCI layout.
 
     The runtime takes a blob that is there already as downloaded.
     """
-    root = node.path.parent / "root" / nodeconfig.CONTAINERD_ROOT.lstrip("/")
     return root / "io.containerd.content.v1.content"
 
 
@@ -36,23 +40,25 @@ def load(node: machine.Machine, archive: Path) -> bool:
     return True
 
 
-def _ctr(node: machine.Machine, *arguments: str) -> str:
-    command = ["ctr", f"--address={socket(node)}", f"--namespace={_NAMESPACE}", *arguments]
+def ctr(socket: Path, *arguments: str, log: Path) -> str:
+    """Ask a container runtime; what it says in its log is named if it fails."""
+    shown = " ".join(["ctr", *arguments])
+    command = ["ctr", f"--address={socket}", f"--namespace={_NAMESPACE}", *arguments]
     try:
         done = subprocess.run(  # noqa: S603 arguments are ours
             command, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS
         )
     except subprocess.TimeoutExpired as error:
         raise errors.LabError(
-            f"the container runtime of {node.name} did not answer within {TIMEOUT_SECONDS} s"
+            f"{shown}: no answer within {TIMEOUT_SECONDS} s", hint=f"read {log}"
         ) from error
     if done.returncode:
-        shown = " ".join(["ctr", *arguments])
-        raise errors.LabError(
-            f"{shown} failed on node {node.name}: {done.stderr.strip()}",
-            hint=f"read {node.logs / 'containerd.log'}",
-        )
+        raise errors.LabError(f"{shown} failed: {done.stderr.strip()}", hint=f"read {log}")
     return done.stdout
+
+
+def _ctr(node: machine.Machine, *arguments: str) -> str:
+    return ctr(socket(node), *arguments, log=node.logs / "containerd.log")
 
 
 def _pid(node: machine.Machine) -> int:

@@ -73,7 +73,7 @@ def _settings(
         "containerd.toml": nodeconfig.containerd(
             images[artefacts.PAUSE], registries=place.node(seat.name) / "registries"
         ),
-        "registries/_default/hosts.toml": nodeconfig.registry(seat),
+        "registries/_default/hosts.toml": nodeconfig.registry(str(seat.ranges.host)),
         "kubelet.yaml": nodeconfig.kubelet(seat, keys=keys, authority=authority),
         "kubelet.kubeconfig": daemons.kubelet_kubeconfig(place.keys, seat).read_text(),
         "proxy.yaml": nodeconfig.proxy(

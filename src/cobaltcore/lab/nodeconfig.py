@@ -59,9 +59,9 @@ disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.snapshotter.
 """
 
 
-def registry(seat: Seat) -> str:
-    """Where to ask for images of any registry: the host."""
-    url = f"http://{seat.ranges.host}:{registry_server.PORT}"
+def registry(address: str, port: int = registry_server.PORT) -> str:
+    """Where to ask for images of any registry: the host, and nobody else."""
+    url = f"http://{address}:{port}"
     return f'server = "{url}"\n[host."{url}"]\n  capabilities = ["pull", "resolve"]\n'
 
 

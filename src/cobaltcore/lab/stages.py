@@ -1,14 +1,15 @@
 """What `cobalt up` does, stage after stage; each stands on those before it.
 
-A stage is a function that gets the scene and returns when its part stands, with what it has to show
-if that is something. To add one, write the function and name it in STAGES.
+A stage has images that it needs, which are there before the cluster is, and a function that
+returns when its part stands, with what it has to show if that is something.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from cobaltcore.lab import cluster, home, phases, record
-from cobaltcore.lab.cloud import stage
+from cobaltcore.lab.cloud import stage as cloud
+from cobaltcore.lab.platform import images
 from cobaltcore.lab.platform import stage as platform
 
 
@@ -18,40 +19,39 @@ class Scene:
 
     place: home.Home
     instance: record.Instance
-    wishes: cluster.Wishes
+    references: Mapping[str, str]
+    """The images of all stages, by name."""
     shown: phases.Phases
-    environment: Mapping[str, str]
 
 
-Stage = Callable[[Scene], str]
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step from a cluster to a cloud."""
+
+    bring_up: Callable[[Scene], str]
+    images: Callable[[record.Instance], Iterable[str]] = lambda _: ()
 
 
 def _operators(scene: Scene) -> str:
-    platform.bring_up(
-        scene.place,
-        scene.instance,
-        shown=scene.shown,
-        install_packages=scene.wishes.install_packages,
-    )
+    platform.bring_up(scene.place, scene.instance, scene.references, shown=scene.shown)
     return ""
 
 
 def _cloud(scene: Scene) -> str:
-    stage.cloud(
-        scene.place,
-        scene.instance,
-        shown=scene.shown,
-        install_packages=scene.wishes.install_packages,
-    )
+    cloud.cloud(scene.place, scene.references, shown=scene.shown)
     return ""
 
 
 def _demo(scene: Scene) -> str:
-    return stage.demo(scene.place, scene.instance, shown=scene.shown)
+    return cloud.demo(scene.place, scene.instance, shown=scene.shown)
 
 
 CLUSTER = "cluster"
-STAGES: Mapping[str, Stage] = {"operators": _operators, "cloud": _cloud, "demo": _demo}
+STAGES: Mapping[str, Stage] = {
+    "operators": Stage(_operators, lambda found: platform.needed_images(dev=found.dev)),
+    "cloud": Stage(_cloud, lambda _: cloud.CLOUD_IMAGES),
+    "demo": Stage(_demo),
+}
 """After the cluster, in order."""
 NAMES = (CLUSTER, *STAGES)
 
@@ -65,11 +65,21 @@ def up(
     environment: Mapping[str, str],
 ) -> cluster.Result:
     """Go through the stages until the named one stands."""
-    result = cluster.up(place, wishes, shown=shown, environment=environment)
-    scene = Scene(place, place.existing(), wishes, shown, environment)
+    stages = [STAGES[name] for name in NAMES[1 : NAMES.index(until) + 1]]
+    references: dict[str, str] = {}
+
+    def prepare(instance: record.Instance) -> None:
+        if names := {name for stage in stages for name in stage.images(instance)}:
+            may_install = wishes.install_packages
+            references.update(
+                images.ensure(place, instance, names, shown=shown, install_packages=may_install)
+            )
+
+    result = cluster.up(place, wishes, shown=shown, environment=environment, prepare=prepare)
+    scene = Scene(place, place.existing(), references, shown)
     outcome = ""
     with place.locked():
-        for name in NAMES[1 : NAMES.index(until) + 1]:
-            outcome = STAGES[name](scene)
+        for stage in stages:
+            outcome = stage.bring_up(scene)
     seconds = {**shown.seconds, "total": round(shown.total, 3)}
     return replace(result, seconds=seconds, outcome=outcome)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import timedelta
 from importlib import resources
 from typing import Any
@@ -13,7 +13,7 @@ from cobaltcore.engine.desired import names, workload
 from cobaltcore.lab import errors, home, phases, record
 from cobaltcore.lab.cloud import inside, objects
 from cobaltcore.lab.cloud.outside import Outside
-from cobaltcore.lab.platform import images, install
+from cobaltcore.lab.platform import install
 from cobaltcore.runtime import errors as api_errors
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.clock import SystemClock
@@ -33,13 +33,8 @@ _WORKLOADS = (
 )
 
 
-def cloud(
-    place: home.Home, instance: record.Instance, *, shown: phases.Phases, install_packages: bool
-) -> None:
-    """Apply the ControlPlane and wait until it is Ready."""
-    references = images.ensure(
-        place, instance, CLOUD_IMAGES, shown=shown, install_packages=install_packages
-    )
+def cloud(place: home.Home, references: Mapping[str, str], *, shown: phases.Phases) -> None:
+    """Apply the ControlPlane with these images and wait until it is Ready."""
     asyncio.run(_cloud(place, references, shown))
 
 
@@ -48,7 +43,7 @@ def demo(place: home.Home, instance: record.Instance, *, shown: phases.Phases) -
     return asyncio.run(_demo(place, instance, shown))
 
 
-async def _cloud(place: home.Home, references: dict[str, str], shown: phases.Phases) -> None:
+async def _cloud(place: home.Home, references: Mapping[str, str], shown: phases.Phases) -> None:
     async with install.connected(place) as client:
         with shown.phase("control plane") as phase:
             await _apply(client, [objects.namespace()])

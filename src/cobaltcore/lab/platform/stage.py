@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from cobaltcore.lab import home, phases, ranges, record
-from cobaltcore.lab.platform import accounts, development, images, install, waiting, workloads
+from cobaltcore.lab.platform import accounts, development, install, waiting, workloads
 from cobaltcore.lab.providers import provider
 
 OWN_IMAGE = "cobaltcore"
@@ -19,18 +19,11 @@ def needed_images(*, dev: bool) -> set[str]:
 def bring_up(
     place: home.Home,
     instance: record.Instance,
+    references: Mapping[str, str],
     *,
     shown: phases.Phases,
-    install_packages: bool,
 ) -> None:
-    """Have operators and providers work in a cluster that stands."""
-    references = images.ensure(
-        place,
-        instance,
-        needed_images(dev=instance.dev),
-        shown=shown,
-        install_packages=install_packages,
-    )
+    """Have operators and providers work in a cluster that stands, from these images."""
     asyncio.run(_bring_up(place, instance, references, shown))
 
 
@@ -40,7 +33,7 @@ async def _bring_up(
     references: Mapping[str, str],
     shown: phases.Phases,
 ) -> None:
-    servers = {name: image for name, image in references.items() if name != OWN_IMAGE}
+    servers = {name: references[name] for name in needed_images(dev=True)}
     async with install.connected(place) as client:
         with shown.phase("kinds and accounts"):
             await install.kinds(client)

@@ -1,0 +1,167 @@
+"""Images that are unpacked once, with a real container runtime on both sides."""
+
+import io
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cobaltcore.lab import containers, process, unpacked
+from cobaltcore.lab.images import oci, store
+
+NAME = "registry.example/shelf"
+
+
+def a_layer(kept: store.Store, files: dict[str, str]) -> oci.Descriptor:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as tar:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text.encode()))
+    blob = kept.add(content.getvalue())
+    return oci.Descriptor(media_type=oci.LAYER, digest=blob.digest, size=blob.size)
+
+
+def an_image(kept: store.Store, *layers: dict[str, str]) -> str:
+    made = [a_layer(kept, files) for files in layers]
+    digests = [layer.digest for layer in made]
+    config = kept.add(oci.configuration(digests, settings={}, created="1970-01-01T00:00:00Z"))
+    described = oci.Descriptor(media_type=oci.CONFIG, digest=config.digest, size=config.size)
+    return kept.add(oci.encode(oci.Manifest(config=described, layers=made))).digest
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> store.Store:
+    made = store.Store(tmp_path / "store")
+    made.prepare()
+    return made
+
+
+@pytest.fixture
+def shared(kept: store.Store) -> unpacked.Unpacked:
+    return unpacked.Unpacked(kept.directory / "unpacked")
+
+
+def update(shared: unpacked.Unpacked, kept: store.Store, *digests: str) -> list[str]:
+    """Have images unpacked, the last of them as `latest`; return what was told meanwhile."""
+    wanted = {f"{NAME}@{digest}": list[str]() for digest in digests}
+    wanted[f"{NAME}@{digests[-1]}"] = [f"{NAME}:latest"]
+    told: list[str] = []
+    shared.update(kept.directory, wanted, report=told.append)
+    return told
+
+
+@contextmanager
+def runtime(root: Path, scratch: Path) -> Iterator[Path]:
+    """The container runtime of a node, at its socket."""
+    program = shutil.which("containerd") or ""
+    socket = scratch / "node.sock"
+    (scratch / "node.toml").write_text("version = 2\n")
+    flags = {"config": scratch / "node.toml", "root": root, "address": socket}
+    flags["state"] = scratch / "state"
+    child = process.Child(
+        "containerd", [program, *(f"--{k}={v}" for k, v in flags.items())], scratch / "node.log"
+    )
+    child.start()
+    try:
+        child.wait_until(socket.exists, within=timedelta(seconds=30))
+        yield socket
+    finally:
+        child.stop()
+
+
+def content_on_node(root: Path, name: str, scratch: Path) -> dict[str, str]:
+    """Names and contents of an image's files, as a container on a node would see them."""
+    mounted = scratch / "mounted"
+    mounted.mkdir()
+    with runtime(root, scratch) as socket:
+        log = scratch / "node.log"
+        containers.ctr(socket, "images", "mount", name, str(mounted), log=log)
+        try:
+            return {path.name: path.read_text() for path in mounted.iterdir()}
+        finally:
+            subprocess.run(["umount", str(mounted)], check=True)
+            mounted.rmdir()
+
+
+def test_a_node_begins_with_images_that_it_never_unpacked(
+    kept: store.Store, shared: unpacked.Unpacked, tmp_path: Path
+) -> None:
+    root = tmp_path / "node" / "containerd"
+    update(shared, kept, an_image(kept, {"lower": "1", "both": "old"}, {"both": "new"}))
+
+    shared.begin(root)
+
+    snapshots = list((root / "io.containerd.snapshotter.v1.overlayfs/snapshots").iterdir())
+    assert len(snapshots) == 2
+    assert all(each.is_symlink() for each in snapshots)
+    assert content_on_node(root, f"{NAME}:latest", tmp_path) == {"lower": "1", "both": "new"}
+
+
+def test_what_is_unpacked_is_not_unpacked_again(
+    kept: store.Store, shared: unpacked.Unpacked
+) -> None:
+    first = an_image(kept, {"one": "1"})
+    update(shared, kept, first)
+    second = an_image(kept, {"one": "1"}, {"two": "2"})
+
+    assert update(shared, kept, first) == []
+    assert update(shared, kept, first, second) == ["unpacking images, 0 to go"]
+
+
+def test_an_interrupted_run_is_taken_up(kept: store.Store, shared: unpacked.Unpacked) -> None:
+    digest = an_image(kept, {"one": "1"})
+    update(shared, kept, digest)
+    (shared.directory / "known.json").unlink()
+
+    assert update(shared, kept, digest) == []
+    assert (shared.directory / "known.json").exists()
+
+
+def test_a_node_keeps_what_it_began_with_when_a_tag_moves_on(
+    kept: store.Store, shared: unpacked.Unpacked, tmp_path: Path
+) -> None:
+    old, new = an_image(kept, {"file": "old"}), an_image(kept, {"file": "new"})
+    older, newer = tmp_path / "older" / "containerd", tmp_path / "newer" / "containerd"
+    update(shared, kept, old)
+    shared.begin(older)
+    update(shared, kept, new)
+    shared.begin(newer)
+
+    assert content_on_node(older, f"{NAME}:latest", tmp_path) == {"file": "old"}
+    assert content_on_node(newer, f"{NAME}:latest", tmp_path) == {"file": "new"}
+
+
+def test_what_nobody_uses_any_more_is_removed(
+    kept: store.Store, shared: unpacked.Unpacked, tmp_path: Path
+) -> None:
+    def files() -> set[str]:
+        return {path.read_text() for path in shared.directory.glob("root/*/snapshots/*/fs/file")}
+
+    root = tmp_path / "node" / "containerd"
+    update(shared, kept, an_image(kept, {"file": "first"}))
+    shared.begin(root)
+    update(shared, kept, an_image(kept, {"file": "second"}))
+    assert files() == {"first", "second"}
+
+    shutil.rmtree(root)
+    update(shared, kept, an_image(kept, {"file": "third"}))
+    assert files() == {"third"}
+
+
+def test_a_node_that_has_run_is_left_alone(
+    kept: store.Store, shared: unpacked.Unpacked, tmp_path: Path
+) -> None:
+    root = tmp_path / "node" / "containerd"
+    root.mkdir(parents=True)
+    update(shared, kept, an_image(kept, {"one": "1"}))
+
+    shared.begin(root)
+
+    assert not list(root.iterdir())
