@@ -36,6 +36,13 @@ def an_object(kind: str, **changes: Any) -> Object:
     return filled
 
 
+def with_given_database(obj: Object) -> Object:
+    """The same, on a database server that is somebody else's."""
+    given = {**obj["spec"]["database"], "host": "db.example"}
+    given.pop("clusterRef", None)
+    return {**obj, "spec": {**obj["spec"], "database": given}}
+
+
 @functools.cache
 def _schemas() -> dict[tuple[str, str], structural.Schema]:
     return structural.schemas()

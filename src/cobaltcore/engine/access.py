@@ -14,9 +14,8 @@ from cobaltcore.runtime.meta import Object
 MEMCACHED_PORT = 11211
 
 
-def secret_needs(facts: Facts) -> Iterator[SecretNeed]:
-    """Every Secret that must exist before the service can be configured."""
-    spec = facts.spec
+def backend_needs(spec: Any) -> Iterator[SecretNeed]:
+    """Secrets with the logins of database and broker."""
     given: Database | None = getattr(spec, "database", None)
     if given is not None:
         keys: tuple[str | tuple[str, ...], ...] = ("username", "password")
@@ -26,6 +25,12 @@ def secret_needs(facts: Facts) -> Iterator[SecretNeed]:
     broker: Messaging | None = getattr(spec, "messaging", None)
     if broker is not None:
         yield SecretNeed(broker.secret_ref.name, ("username", "password"), "broker login")
+
+
+def secret_needs(facts: Facts) -> Iterator[SecretNeed]:
+    """Every Secret that must exist before the service can be configured."""
+    spec = facts.spec
+    yield from backend_needs(spec)
     auth: KeystoneAuth | None = getattr(spec, "keystone", None)
     if auth is not None:
         keys = ("application_credential_id", "application_credential_secret")
@@ -36,6 +41,19 @@ def secret_needs(facts: Facts) -> Iterator[SecretNeed]:
 def secret_content(facts: Facts, name: str) -> Object | None:
     """A Secret of the namespace with its data."""
     return facts.observed.content(SECRET, facts.beside(name))
+
+
+def lacks(facts: Facts, need: SecretNeed) -> list[str]:
+    """What is missing of a Secret, in words."""
+    found = secret_content(facts, need.name)
+    if found is None:
+        return [f"Secret {need.name!r} ({need.purpose}) does not exist"]
+    there = secret.texts(found)
+    return [
+        f"Secret {need.name!r} ({need.purpose}) has no key {' or '.join(map(repr, keys))}"
+        for keys in (key if isinstance(key, tuple) else (key,) for key in need.keys)
+        if not any(key in there for key in keys)
+    ]
 
 
 def value(facts: Facts, name: str, key: str) -> str:

@@ -1,15 +1,16 @@
 """From a service's options to the objects that carry them: ConfigMaps and Secrets. Pure."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import yaml
 
 from cobaltcore.api.blocks import Policy
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP
-from cobaltcore.engine import uwsgi
-from cobaltcore.engine.definition import Facts
-from cobaltcore.engine.desired import configmap, names, secret
+from cobaltcore.engine import oslo, uwsgi
+from cobaltcore.engine.definition import Config, Facts
+from cobaltcore.engine.desired import configmap, inifile, names, secret
 from cobaltcore.engine.desired.mounts import Mount
 from cobaltcore.runtime.diff import digest
 from cobaltcore.runtime.meta import Desired
@@ -44,9 +45,38 @@ def carried(facts: Facts, name: str = "") -> Carried:
     """Put one of the service's configurations into objects; "" is the one that most pods read."""
     make = facts.service.configs[name] if name else facts.service.config
     config = make(facts)
-    files = {**config.files, **_policy_file(facts), **_uwsgi_files(facts, name)}
+    return _carried(
+        facts,
+        name,
+        replace(
+            config,
+            files={**config.files, **_policy_file(facts), **_uwsgi_files(facts, name)},
+        ),
+    )
+
+
+def preparation(facts: Facts) -> Carried:
+    """Put what commands need that prepare databases into objects."""
+    own = facts.service.preparation(facts)
+    sections = [
+        oslo.database_options(need.section)
+        for need in facts.service.databases(facts.spec)
+        if need.section
+    ]
+    options = inifile.merge(oslo.lock_options(), *sections, facts.spec.extra_config)
+    return _carried(
+        facts,
+        "preparation",
+        Config(
+            files={f"{facts.service.name}.conf": inifile.render(options), **own.files},
+            environment={**oslo.backend_environment(facts), **own.environment},
+        ),
+    )
+
+
+def _carried(facts: Facts, name: str, config: Config) -> Carried:
     return Carried(
-        configmap.config_map(facts.named(_prefixed(name, "config")), files, facts.labels()),
+        configmap.config_map(facts.named(_prefixed(name, "config")), config.files, facts.labels()),
         _secret(facts, _prefixed(name, names.ENVIRONMENT), config.environment),
         {
             path: _secret(facts, _prefixed(name, path.rpartition("/")[2]), content)

@@ -2,21 +2,30 @@
 
 from collections.abc import Iterable
 
-from cobaltcore.engine import access, conditioned, tasks
+from cobaltcore.engine import access, conditioned, configuration, tasks
 from cobaltcore.engine.definition import Facts, Result, Task
 from cobaltcore.engine.desired import database
-from cobaltcore.engine.verdict import Ready, Waiting
+from cobaltcore.engine.verdict import Blocked, Ready, Waiting
 from cobaltcore.runtime.meta import Desired, Key
 
 
 def made(facts: Facts) -> Result:
-    """Have databases made where a server of the cluster is used, then bring them to the release."""
+    """Have databases made where a server of the cluster is used, then bring them to the release.
+
+    That needs no Keystone, so it is done while others still work on one.
+    """
+    if facts.spec.database is None:
+        return Result(Blocked("SpecIncomplete", "database: unset, so nothing is started"))
+    missing = [text for n in access.backend_needs(facts.spec) for text in access.lacks(facts, n)]
+    if missing:
+        return Result(Waiting("WaitingForSecrets", "; ".join(missing)))
     objects = list(_objects(facts))
     unready = conditioned.first_unready(facts, objects)
     if unready:
         return Result(Waiting("WaitingForDatabase", unready), objects)
     inputs = [facts.service.image(facts.spec), facts.service.databases(facts.spec)]
-    task = Task("db-sync", facts.service.migration(facts.spec), inputs=inputs)
+    task = Task("db-sync", facts.service.migration(facts), inputs=inputs, prepares=True)
+    objects += configuration.preparation(facts).objects()
     ran = tasks.run_once(facts, task, running="DBSyncInProgress")
     if not isinstance(ran.verdict, Ready):
         return Result(ran.verdict, [*objects, *ran.objects], ran.remove)

@@ -111,6 +111,8 @@ class Task:
     inputs: object = None
     secret_environment: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Variables from Secrets: variable to name and key."""
+    prepares: bool = False
+    """It needs databases and broker only, so it may run before there is a Keystone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +195,13 @@ class Service:
     resource: type[Resource[Any, Any]]
     port: int
     config: Callable[[Facts], Config]
-    migration: Callable[[Any], tuple[str, ...]]
-    """Command that brings the database to the release; safe to run again."""
+    migration: Callable[[Facts], tuple[str, ...]]
+    """Command that brings the databases to the release; safe to run again."""
     workloads: Callable[[Facts], Sequence[Workload]]
     configs: Mapping[str, Callable[[Facts], Config]] = field(default_factory=dict)
     """Further configurations, by the name under which workloads ask for them."""
+    preparation: Callable[[Facts], Config] = lambda facts: Config({})
+    """What the migration reads beside the addresses of databases and broker."""
     databases: Callable[[Any], Sequence[DatabaseNeed]] = lambda spec: (
         DatabaseNeed(spec.database.database),
     )

@@ -20,7 +20,12 @@ class Node(Generic[ViewT]):
     objects: Callable[[ViewT], Iterable[Desired]]
     ready: Callable[[ViewT], Verdict]
     needs: tuple[str, ...] = ()
+    begins: tuple[str, ...] | None = None
+    """What is enough for its objects to be made, if that is less than all that it needs."""
     when: Callable[[ViewT], bool] = lambda view: True
+
+
+NOT_WANTED = Ready("NotWanted")
 
 
 @dataclass(slots=True)
@@ -28,11 +33,17 @@ class Walk:
     """What a walk over the graph found."""
 
     apply: list[Desired] = field(default_factory=list)
-    """Objects of parts whose needs are met."""
+    """Objects of parts that may begin."""
     expected: list[Desired] = field(default_factory=list)
     """Objects of parts that wait: neither changed nor removed."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     phases: dict[str, str] = field(default_factory=dict)
+
+    def unready(self, names: Iterable[str]) -> list[str]:
+        """Those of some parts that are wanted and not ready."""
+        return [
+            name for name in names if not isinstance(self.verdicts.get(name, NOT_WANTED), Ready)
+        ]
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -71,19 +82,13 @@ def walk(nodes: Sequence[Node[ViewT]], view: ViewT) -> Walk:
     wanted = [node for node in nodes if node.when(view)]
     found = Walk()
     for node in ordered(wanted):
-        names = {each.name for each in wanted}
-        missing = [
-            need
-            for need in node.needs
-            if need in names and not isinstance(found.verdicts[need], Ready)
-        ]
-        objects = list(node.objects(view))
+        missing = found.unready(node.needs)
+        held_up = missing if node.begins is None else found.unready(node.begins)
+        (found.expected if held_up else found.apply).extend(node.objects(view))
         found.phases[node.name] = node.phase
         if missing:
-            found.expected += objects
             found.verdicts[node.name] = Waiting(PENDING, f"waits for {', '.join(missing)}")
         else:
-            found.apply += objects
             found.verdicts[node.name] = node.ready(view)
     return found
 

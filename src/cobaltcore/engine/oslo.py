@@ -48,6 +48,15 @@ def messaging_environment(facts: Facts) -> dict[str, str]:
     return {variable("DEFAULT", "transport_url"): access.transport_url(facts)}
 
 
+def backend_environment(facts: Facts) -> dict[str, str]:
+    """The addresses of the databases, and that of the broker if there is one."""
+    has_broker = getattr(facts.spec, "messaging", None) is not None
+    return {
+        **database_environment(facts),
+        **(messaging_environment(facts) if has_broker else {}),
+    }
+
+
 _PYMEMCACHE = "dogpile.cache.pymemcache"
 _RETRIES = {
     # Connections to a server that was restarted are found dead one by one, each by a request.

@@ -46,12 +46,17 @@ def template(facts: Facts, workload: Workload) -> Object:
 def job_template(facts: Facts, task: Task) -> Object:
     """The pod of a one-time command."""
     spec = facts.service.base(facts.spec)
-    carried = configuration.carried(facts)
+    if task.prepares:
+        carried = configuration.preparation(facts)
+        mounts = carried.mounts(facts.service.config_dir)
+    else:
+        carried = configuration.carried(facts)
+        mounts = _mounts(facts, carried)
     container = Container(
         f"{facts.service.name}-{task.name}",
         facts.service.image(facts.spec),
         task.command,
-        mounts=_mounts(facts, carried),
+        mounts=mounts,
         environment=_environment(facts),
         secret_environment=task.secret_environment,
         environment_secret=carried.environment.key.name,

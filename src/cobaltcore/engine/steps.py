@@ -39,8 +39,8 @@ def secrets(facts: Facts) -> Result:
         )
     own = list(facts.service.passwords(facts.key.name, facts.spec))
     objects = [_random(facts, need) for need in own]
-    missing = [text for n in access.secret_needs(facts) for text in _lacks(facts, n)]
-    missing += [text for need in own for text in _lacks(facts, need)]
+    missing = [text for n in access.secret_needs(facts) for text in access.lacks(facts, n)]
+    missing += [text for need in own for text in access.lacks(facts, need)]
     if missing:
         return Result(Waiting("WaitingForSecrets", "; ".join(missing)), objects)
     return Result(Ready("SecretsAvailable"), objects)
@@ -102,8 +102,8 @@ def chain(facts: Facts) -> tuple[Step, ...]:
         Step("SecretsReady", secrets),
         Step("CertificateReady", endpoint_certificate, when=is_encrypted),
         Step("ConfigReady", config, needs=("DependenciesReady", "SecretsReady")),
-        Step("DatabaseReady", databases.made, needs=("ConfigReady",)),
-        Step("MessagingReady", messaging_made, when=_uses_broker, needs=("ConfigReady",)),
+        Step("DatabaseReady", databases.made, needs=()),
+        Step("MessagingReady", messaging_made, when=_uses_broker, needs=()),
         *facts.service.steps,
     )
     before = tuple(step.condition for step in prepared if step.gates)
@@ -145,18 +145,6 @@ def _unmet(facts: Facts, wanted: Dependency) -> str:
 
 def _kind_named(name: str) -> Kind | None:
     return next((d.kind for d in base.definitions() if d.kind.kind == name), None)
-
-
-def _lacks(facts: Facts, need: SecretNeed) -> list[str]:
-    found = access.secret_content(facts, need.name)
-    if found is None:
-        return [f"Secret {need.name!r} ({need.purpose}) does not exist"]
-    there = secret.texts(found)
-    return [
-        f"Secret {need.name!r} ({need.purpose}) has no key {' or '.join(map(repr, keys))}"
-        for keys in (key if isinstance(key, tuple) else (key,) for key in need.keys)
-        if not any(key in there for key in keys)
-    ]
 
 
 def _random(facts: Facts, need: SecretNeed) -> Desired:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +42,14 @@ def test_parts_whose_needs_are_not_met_are_left_alone() -> None:
     assert [each.key.name for each in found.apply] == ["db", "cache"]
     assert [each.key.name for each in found.expected] == ["api", "front"]
     assert found.progress == (1, 4)
+
+
+def test_a_part_may_begin_before_all_that_it_needs_is_there() -> None:
+    view: View = {"db": Ready("Ok"), "cache": Waiting("Starting", "0/1 pods")}
+    nodes = [a_node("db"), a_node("cache"), replace(a_node("api", "db", "cache"), begins=("db",))]
+    found = graph.walk(nodes, view)
+    assert [each.key.name for each in found.apply] == ["db", "cache", "api"]
+    assert found.verdicts["api"] == Waiting(graph.PENDING, "waits for cache")
 
 
 def test_the_blocker_is_the_part_that_others_wait_for() -> None:

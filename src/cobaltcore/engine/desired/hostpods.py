@@ -145,9 +145,12 @@ def placement(settings: PodSettings, pull_secrets: Sequence[PullSecret] | None) 
 
 
 def asked(command: Sequence[str], *, startup_seconds: int = 120) -> dict[str, Any]:
-    """Probes that run one command: often while the program starts, seldom later."""
+    """Probes that run one command: often while the program starts, seldom later.
+
+    A program that ends is noticed without them, and each costs more than what it asks.
+    """
     run = {"exec": {"command": list(command)}, "timeoutSeconds": 10}
     return {
         "startupProbe": {**run, "periodSeconds": 1, "failureThreshold": startup_seconds},
-        "readinessProbe": {**run, "periodSeconds": 10, "failureThreshold": 3},
+        "readinessProbe": {**run, "periodSeconds": 30, "failureThreshold": 3},
     }

@@ -25,7 +25,7 @@ CLOUD_IMAGES = (
 )
 PLANE_LIMIT = timedelta(minutes=30)
 STEP_LIMIT = timedelta(minutes=12)
-POLL_SECONDS = 0.3
+POLL_SECONDS = 0.7
 _WORKLOADS = (
     (DEPLOYMENT, workload.progress),
     (STATEFUL_SET, workload.progress),

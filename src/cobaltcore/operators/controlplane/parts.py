@@ -65,6 +65,7 @@ def _service(
         objects,
         _is_ready(kind, name),
         needs=("mariadb", "memcached", "trust", "catalogue", f"{name}-credentials", *needs),
+        begins=("mariadb", "memcached"),
         when=partial(_is_on, name),
     )
 
@@ -155,7 +156,6 @@ PARTS: tuple[Node[View], ...] = (
         projections.neutron_objects,
         "rabbitmq",
         "ovn",
-        "glance",
     ),
     _service(
         "nova",

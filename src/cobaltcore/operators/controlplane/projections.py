@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from cobaltcore.api import cinder, glance, neutron, nova, ovn, placement
-from cobaltcore.api.blocks import Database, NamespacedRef, SecretRef
+from cobaltcore.api.blocks import Database, Dependency, NamespacedRef, SecretRef
 from cobaltcore.api.pods import Workload
 from cobaltcore.api.services import WorkloadSettings
 from cobaltcore.engine.desired import names
@@ -72,6 +72,10 @@ def nova_objects(view: View) -> Iterator[Desired]:
         database=nova.NovaDatabase(**sharing.database("nova")),
         messaging=sharing.messaging("nova"),
         cells=given.cells or [nova.Cell(name="cell1")],
+        # A hypervisor that cannot report to Placement at its start tries again a minute later.
+        depends_on=[Dependency(kind="Placement", name="placement")]
+        if view.toggle("placement").enabled
+        else None,
         storage=storage,
         cache=sharing.cache(),
         **_service(view, "nova"),

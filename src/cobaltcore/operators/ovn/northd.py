@@ -82,7 +82,7 @@ def _probes() -> dict[str, Any]:
     alive = ["ovn-appctl", "--timeout=5", "-t", CONTROL, "version"]
     return {
         "startupProbe": {**connected, "periodSeconds": 1, "failureThreshold": 300},
-        "readinessProbe": {**connected, "periodSeconds": 10, "failureThreshold": 3},
+        "readinessProbe": {**connected, "periodSeconds": 30, "failureThreshold": 3},
         "livenessProbe": {
             "exec": {"command": alive},
             "timeoutSeconds": 10,

@@ -42,7 +42,7 @@ SERVICE = Service(
     port=8776,
     secrets=backends.needs,
     config=config.render,
-    migration=lambda spec: ("cinder-manage", "db", "sync"),
+    migration=lambda facts: ("cinder-manage", "db", "sync"),
     steps=(
         Step("CephConnected", backends.connected, when=backends.use_ceph, needs=("ConfigReady",)),
         Step(

@@ -13,7 +13,7 @@ SERVICE = Service(
     port=9292,
     secrets=lambda spec: [ceph.need(spec.storage.rbd, "glance")] if spec.storage.rbd else [],
     config=config.render,
-    migration=lambda spec: ("glance-manage", "db_sync"),
+    migration=lambda facts: ("glance-manage", "db_sync"),
     mounts=storage.mounts,
     steps=(
         Step("CephConnected", storage.connected, when=storage.is_ceph, needs=("ConfigReady",)),

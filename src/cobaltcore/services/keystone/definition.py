@@ -18,7 +18,7 @@ SERVICE = Service(
         )
     ],
     config=config.render,
-    migration=lambda spec: ("keystone-manage", "db_sync"),
+    migration=lambda facts: ("keystone-manage", "db_sync"),
     mounts=keys.mounts,
     generated=keys.generated,
     steps=(

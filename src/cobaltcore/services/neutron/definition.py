@@ -43,7 +43,7 @@ SERVICE = Service(
     secrets=metadata.needs,
     config=config.render,
     configs={"agent": config.agent},
-    migration=lambda spec: ("neutron-db-manage", *FILES, "upgrade", "heads"),
+    migration=lambda facts: ("neutron-db-manage", *FILES[:2], "upgrade", "heads"),
     watches={ovn_kinds.CLUSTER: Scope()},
     references=lambda key, spec: chain(ovn.references(key, spec), metadata.references(key, spec)),
     steps=(Step("OVNConnected", ovn.connected, when=ovn.is_used, needs=("ConfigReady",)),),

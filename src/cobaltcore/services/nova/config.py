@@ -51,6 +51,14 @@ def render(facts: Facts) -> Config:
     )
 
 
+def preparation(facts: Facts) -> Config:
+    """What the databases are prepared with."""
+    return Config(
+        files={cells.PREPARATION: program.text(PROGRAMS, cells.PREPARATION)},
+        environment=cells.environment(facts),
+    )
+
+
 def node(facts: Facts) -> Config:
     """The configuration of nova-compute: it reaches no database."""
     options = inifile.merge(

@@ -79,6 +79,7 @@ SERVICE = Service(
     config=config.render,
     configs={"compute": config.node},
     migration=cells.migration,
+    preparation=config.preparation,
     references=lambda key, spec: chain(compute.references(key, spec), users.references(key, spec)),
     follows=(NODE,),
     steps=(

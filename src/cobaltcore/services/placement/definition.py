@@ -11,7 +11,7 @@ SERVICE = Service(
     port=8778,
     databases=lambda spec: (DatabaseNeed(spec.database.database, section="placement_database"),),
     config=config.render,
-    migration=lambda spec: ("placement-manage", "db", "sync"),
+    migration=lambda facts: ("placement-manage", "db", "sync"),
     workloads=lambda facts: (
         Workload("api", lambda spec: spec.replicas, module="placement.wsgi.api"),
     ),

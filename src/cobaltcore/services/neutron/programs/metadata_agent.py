@@ -3,6 +3,7 @@
 Neutron's agent gives up when the switch of its node is not there, and leaves a process behind that
 does nothing. This one waits for the switch first, and its process ends with the agent. It also
 clears away what the agent's last life left: namespaces end with the container that made them.
+Helpers with fewer rights are forks of it instead of programs that each load Neutron again.
 """
 
 import os
@@ -19,6 +20,8 @@ AGENT = "neutron-ovn-metadata-agent"
 NAMESPACES = Path("/run/netns")
 BRIDGE = "br-int"
 UNPLUG = "unplug"
+HELPERS = ("default", "namespace_cmd", "link_cmd")
+"""The sets of rights that the agent uses."""
 POLL_SECONDS = 0.5
 WAIT_SECONDS = 30
 
@@ -61,12 +64,22 @@ def leads_to_namespace(interface: Mapping[str, Any]) -> bool:
     return interface["name"].startswith("tap") and "iface-id" in known and "vm-uuid" not in known
 
 
+def start_helpers() -> None:
+    """Fork them before there are threads."""
+    from neutron import privileged  # of Neutron's image
+    from oslo_privsep import priv_context  # of Neutron's image
+
+    for each in HELPERS:
+        getattr(privileged, each).start(priv_context.Method.FORK)
+
+
 def run() -> int:
     """The agent itself, under its own name: by that it finds its configuration."""
     from neutron.cmd.agents import ovn_metadata  # of Neutron's image
 
     sys.argv = [AGENT]
     try:
+        start_helpers()
         ovn_metadata.main()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0

@@ -1,15 +1,17 @@
 """Cells: shares of the hypervisors, each with its own database, virtual host and conductor. Pure."""
 
-from collections.abc import Iterator
+import json
 from typing import Any, NamedTuple
 
-from cobaltcore.engine import access, running, tasks
-from cobaltcore.engine.definition import DatabaseNeed, Facts, Result, Task
+from cobaltcore.engine import access, running
+from cobaltcore.engine.definition import DatabaseNeed, Facts, Result
 from cobaltcore.engine.desired import database
 from cobaltcore.engine.verdict import Ready
 
 LABEL = "nova.c5c3.io/cell"
 """Label of hypervisor nodes that belong to another cell than the first."""
+CONFIG_DIR = "/etc/nova"
+PREPARATION = "prepare_databases.py"
 DATABASE_TEMPLATE = "{{scheme}}://{{username}}:{{password}}@{{hostname}}:{{port}}/{name}?{{query}}"
 """Nova fills in the rest from its own options, so that no password is written down."""
 
@@ -84,50 +86,36 @@ def transport_environment(facts: Facts) -> dict[str, str]:
 
 
 def mapped(facts: Facts) -> Result:
-    """Make the cells known to Nova; those that it knows are left as they are."""
-    script = "\n".join(["set -eu", "known=$(nova-manage cell_v2 list_cells)", *_commands(facts)])
-    inputs = [facts.service.image(facts.spec)]
-    ran = tasks.run_once(
-        facts, Task("cells", ("sh", "-c", script), inputs=inputs), running="CellsInProgress"
-    )
-    done = isinstance(ran.verdict, Ready)
+    """Tell of the cells, which the migration has made known to Nova."""
     told = [
         {
             "name": each.name,
-            "status": "Ready" if done else ran.verdict.reason,
+            "status": "Ready",
             "computeNodes": running.ready_on_nodes(facts, f"compute{each.suffix}"),
         }
         for each in cells(facts.spec)
     ]
-    verdict = Ready("CellsMapped", f"{len(told)} cells") if done else ran.verdict
-    return Result(verdict, ran.objects, ran.remove, {"cells": told})
+    return Result(Ready("CellsMapped", f"{len(told)} cells"), status={"cells": told})
 
 
-def migration(spec: Any) -> tuple[str, ...]:
-    """Bring the database of all cells, that of cell0 and that of the first cell to the release."""
-    cell0 = DATABASE_TEMPLATE.format(name=spec.database.cell_database)
-    commands = (
-        "set -eu",
-        "nova-manage api_db sync",
-        f"nova-manage cell_v2 map_cell0 --database_connection '{cell0}'",
-        "nova-manage db sync",
-    )
-    return ("sh", "-c", "\n".join(commands))
-
-
-def _commands(facts: Facts) -> Iterator[str]:
+def migration(facts: Facts) -> tuple[str, ...]:
+    """Bring all databases to the release, and make cells known; those that are stay as they are."""
     first = access.virtual_host(facts)
-    for each in cells(facts.spec):
-        if not each.is_first:
-            sync = f'OS_DATABASE__CONNECTION="${each.database_variable}" nova-manage db sync'
-            yield f"{sync} --local_cell"
-        virtual = first if each.is_first else _virtual_host(first, each)
-        create = (
-            f"nova-manage cell_v2 create_cell --name {each.name}"
-            f" --database_connection '{DATABASE_TEMPLATE.format(name=each.database)}'"
-            f" --transport-url '{_transport_template(facts, virtual)}'"
-        )
-        yield f"printf '%s' \"$known\" | grep -q '^|  *{each.name}  *|' || {create}"
+    wanted = {
+        "cell0": DATABASE_TEMPLATE.format(name=facts.spec.database.cell_database),
+        "cells": [
+            {
+                "name": each.name,
+                "database": DATABASE_TEMPLATE.format(name=each.database),
+                "transport": _transport_template(
+                    facts, first if each.is_first else _virtual_host(first, each)
+                ),
+                "variable": "" if each.is_first else each.database_variable,
+            }
+            for each in cells(facts.spec)
+        ],
+    }
+    return ("python", f"{CONFIG_DIR}/{PREPARATION}", json.dumps(wanted))
 
 
 def _transport_template(facts: Facts, virtual_host: str) -> str:
