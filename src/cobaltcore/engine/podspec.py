@@ -15,6 +15,11 @@ JOB_RESOURCES: Mapping[str, Any] = {
     "requests": {"cpu": "100m", "memory": "128Mi"},
     "limits": {"memory": "1Gi"},
 }
+URGENT_RESOURCES: Mapping[str, Any] = {
+    **JOB_RESOURCES,
+    "requests": {"cpu": "500m", "memory": "128Mi"},
+}
+"""Of Jobs of Keystone: all other services wait for it, so it comes before their Jobs."""
 HELPER_RESOURCES: Mapping[str, Any] = {
     "requests": {"cpu": "10m", "memory": "32Mi"},
     "limits": {"memory": "256Mi"},
@@ -60,7 +65,7 @@ def job_template(facts: Facts, task: Task) -> Object:
         environment=_environment(facts),
         secret_environment=task.secret_environment,
         environment_secret=carried.environment.key.name,
-        resources=JOB_RESOURCES,
+        resources=JOB_RESOURCES if hasattr(facts.spec, "keystone") else URGENT_RESOURCES,
     )
     return pods.template(
         [container],

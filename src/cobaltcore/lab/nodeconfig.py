@@ -135,7 +135,7 @@ def proxy(seat: Seat, *, kubeconfig: Path) -> str:
         "clusterCIDR": str(seat.ranges.pods),
         "hostnameOverride": seat.name,
         "conntrack": {"maxPerCore": 0},
-        "nftables": {"minSyncPeriod": "100ms"},
+        "nftables": {"minSyncPeriod": "500ms"},
     }
     return yaml.safe_dump(settings, sort_keys=False)
 

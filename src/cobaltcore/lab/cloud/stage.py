@@ -64,9 +64,8 @@ async def _cloud(place: home.Home, references: Mapping[str, str], shown: phases.
 
 async def _demo(place: home.Home, instance: record.Instance, shown: phases.Phases) -> str:
     async with install.connected(place) as client:
-        for step in ("images", "network"):
-            with shown.phase(f"demo: {step}"):
-                await _run(client, step)
+        with shown.phase("demo: image and network"):
+            await asyncio.gather(_run(client, "images"), _run(client, "network"))
         with shown.phase("demo: server") as phase:
             server = await _run(client, "server")
             phase.result(f"{server['status']} {server['address']} on {server['host']}")

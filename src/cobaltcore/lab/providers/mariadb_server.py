@@ -49,7 +49,7 @@ fi
 exec mariadbd --defaults-file={serverpod.CONFIGURATION}/my.cnf
 """
 
-_RESOURCES = {"requests": {"cpu": "50m", "memory": "192Mi"}, "limits": {"memory": "1Gi"}}
+_RESOURCES = {"requests": {"cpu": "250m", "memory": "192Mi"}, "limits": {"memory": "1Gi"}}
 
 
 def defaulted(obj: Object) -> Object:

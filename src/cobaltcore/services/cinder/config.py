@@ -31,7 +31,7 @@ def render(facts: Facts) -> Config:
         files={
             "cinder.conf": inifile.render(options),
             "rootwrap.conf": inifile.render(_rootwrap()),
-            **backends.program_files(facts),
+            **(ceph.program_file() if backends.use_ceph(facts) else {}),
         },
         environment={
             **oslo.database_environment(facts),

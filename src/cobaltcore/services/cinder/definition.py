@@ -1,7 +1,7 @@
 """Cinder: the block storage service."""
 
 from cobaltcore.api import cinder
-from cobaltcore.engine.definition import Facts, Service, Step, Workload
+from cobaltcore.engine.definition import Config, Facts, Service, Step, Workload
 from cobaltcore.services.cinder import config
 from cobaltcore.services.cinder.steps import backends
 
@@ -22,6 +22,7 @@ def workloads(facts: Facts) -> tuple[Workload, ...]:
             "api",
             lambda spec: spec.api.replicas,
             module="cinder.wsgi.api",
+            health="/healthcheck",
             settings=lambda spec: spec.api,
         ),
         Workload(
@@ -42,6 +43,7 @@ SERVICE = Service(
     port=8776,
     secrets=backends.needs,
     config=config.render,
+    preparation=lambda facts: Config(backends.types_program()),
     migration=lambda facts: ("cinder-manage", "db", "sync"),
     steps=(
         Step("CephConnected", backends.connected, when=backends.use_ceph, needs=("ConfigReady",)),
@@ -49,7 +51,7 @@ SERVICE = Service(
             "VolumeTypesReady",
             backends.types_made,
             when=backends.exist,
-            needs=("DatabaseReady", "CephConnected"),
+            needs=("DatabaseReady",),
         ),
     ),
     workloads=workloads,

@@ -20,6 +20,8 @@ SERVICE = Service(
         Step("StorageReady", storage.claimed, when=storage.is_volume, needs=("ConfigReady",)),
     ),
     workloads=lambda facts: (
-        Workload("api", lambda spec: spec.replicas, module="glance.wsgi.api"),
+        Workload(
+            "api", lambda spec: spec.replicas, module="glance.wsgi.api", health="/healthcheck"
+        ),
     ),
 )

@@ -85,7 +85,7 @@ SERVICE = Service(
     steps=(
         Step("CephConnected", compute.connected, when=compute.uses_ceph, needs=("ConfigReady",)),
         Step("CellsReady", cells.mapped, needs=("DatabaseReady",)),
-        Step("LibvirtReady", hypervisor.libvirt_runs, needs=("ConfigReady",), gates=False),
+        Step("LibvirtReady", hypervisor.libvirt_runs, needs=(), gates=False),
     ),
     workloads=workloads,
     last_steps=(Step("HostsReady", hypervisor.hosts_known, needs=("ComputeReady",)),),

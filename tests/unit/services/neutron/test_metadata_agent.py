@@ -4,23 +4,41 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from cobaltcore.services.neutron.programs import metadata_agent
 
 
-def install(monkeypatch: pytest.MonkeyPatch, main: Callable[[], None]) -> None:
+class Rights:
+    """A set of rights that somebody has for himself."""
+
+    def __init__(self) -> None:
+        self.started: list[str] = []
+
+    def start(self, method: str) -> None:
+        self.started.append(method)
+
+
+def install(monkeypatch: pytest.MonkeyPatch, main: Callable[[], None]) -> list[Rights]:
+    """Put a stand-in for Neutron in place; return the helpers that may be started."""
+    helpers = {name: Rights() for name in metadata_agent.HELPERS}
+    neutron, context = ModuleType("neutron"), ModuleType("oslo_privsep.priv_context")
+    vars(neutron)["privileged"] = SimpleNamespace(**helpers)
+    vars(context)["Method"] = SimpleNamespace(FORK="fork")
+    library = ModuleType("oslo_privsep")
+    vars(library)["priv_context"] = context
     agents, module = (
         ModuleType("neutron.cmd.agents"),
         ModuleType("neutron.cmd.agents.ovn_metadata"),
     )
     vars(module)["main"] = main
     vars(agents)["ovn_metadata"] = module
-    for each in (ModuleType("neutron"), ModuleType("neutron.cmd"), agents, module):
+    for each in (neutron, ModuleType("neutron.cmd"), agents, module, library, context):
         monkeypatch.setitem(sys.modules, each.__name__, each)
     monkeypatch.setattr(sys, "argv", ["metadata_agent.py", "/run/openvswitch/db.sock"])
+    return list(helpers.values())
 
 
 def test_an_agent_that_gives_up_ends_its_process_with_a_failure(
@@ -47,6 +65,12 @@ def test_the_agent_runs_under_its_own_name(monkeypatch: pytest.MonkeyPatch) -> N
     install(monkeypatch, lambda: seen.extend(sys.argv))
     assert metadata_agent.run() == 0
     assert seen == ["neutron-ovn-metadata-agent"]
+
+
+def test_helpers_are_forks_of_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    helpers = install(monkeypatch, lambda: None)
+    metadata_agent.run()
+    assert [each.started for each in helpers] == [["fork"]] * len(metadata_agent.HELPERS)
 
 
 def test_a_socket_without_a_listener_does_not_answer(tmp_path: Path) -> None:

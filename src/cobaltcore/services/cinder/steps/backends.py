@@ -44,10 +44,9 @@ def needs(spec: Any) -> Iterator[SecretNeed]:
             yield ceph.need(each.rbd, "cinder")
 
 
-def program_files(facts: Facts) -> dict[str, str]:
-    """Programs of Jobs, for the ConfigMap."""
-    found = {PROGRAM: program.text("cobaltcore.services.cinder.programs", PROGRAM)}
-    return found | (ceph.program_file() if use_ceph(facts) else {})
+def types_program() -> dict[str, str]:
+    """The program that makes volume types, for a ConfigMap."""
+    return {PROGRAM: program.text("cobaltcore.services.cinder.programs", PROGRAM)}
 
 
 def sections(facts: Facts) -> Sections:
@@ -74,8 +73,10 @@ def types_made(facts: Facts) -> Result:
     """Have a volume type made for each backend."""
     names = tuple(each.name for each in backends(facts))
     command = ("python", f"{facts.service.config_dir}/{PROGRAM}", *names)
-    ran = tasks.run_once(facts, Task("volume-types", command), running="TypesInProgress")
-    status = _status(facts, ran.verdict)
+    task = Task("volume-types", command, prepares=True)
+    ran = tasks.run_once(facts, task, running="TypesInProgress")
+    # A backend in Ceph is as ready as its pool.
+    status = {} if use_ceph(facts) else _status(facts, ran.verdict)
     if isinstance(ran.verdict, Ready):
         return Result(Ready("TypesAvailable", ", ".join(names)), ran.objects, status=status)
     return Result(ran.verdict, ran.objects, ran.remove, status)
