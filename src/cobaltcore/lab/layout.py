@@ -9,6 +9,7 @@ from cobaltcore.lab import (
     home,
     links,
     manifests,
+    mounts,
     nodeconfig,
     nodespec,
     ranges,
@@ -103,7 +104,7 @@ def _node(place: home.Home, instance: record.Instance, seat: nodeconfig.Seat) ->
         name=seat.name,
         number=seat.number,
         directory=str(directory),
-        carried=[str(place.directory)],
+        carried=[str(each) for each in (place.directory, *_hidden_images(instance))],
         network=links.inside(seat.ranges, seat.number),
         files={
             "hostname": f"{seat.name}\n",
@@ -113,6 +114,15 @@ def _node(place: home.Home, instance: record.Instance, seat: nodeconfig.Seat) ->
         daemons=running,
         programs=artefacts.build_of(place),
     )
+
+
+def _hidden_images(instance: record.Instance) -> list[Path]:
+    """The images that nodes link to, if these would not be seen where they are."""
+    directory = Path(instance.images)
+    if not mounts.hides(directory):
+        return []
+    directory.mkdir(parents=True, exist_ok=True)
+    return [directory]
 
 
 def _hosts(instance: record.Instance) -> str:

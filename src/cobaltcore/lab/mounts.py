@@ -15,6 +15,12 @@ from pathlib import Path
 from cobaltcore.lab import kernel
 
 PRIVATE = ("/var/lib", "/var/log")
+RUNTIME = "/run"
+
+
+def hides(path: Path) -> bool:
+    """Whether a node sees something else at a path of the host, unless it is carried."""
+    return any(path.is_relative_to(each) for each in (*PRIVATE, RUNTIME))
 
 
 def set_up(directory: Path, *, carried: Sequence[str], files: Mapping[str, str]) -> None:
@@ -71,4 +77,4 @@ def _run(directory: Path, carried: Sequence[str]) -> None:
     kernel.mount("tmpfs", str(fresh), kind="tmpfs", options="mode=755")
     for name in ("netns", "lock"):
         (fresh / name).mkdir()
-    _cover("/run", fresh, carried)
+    _cover(RUNTIME, fresh, carried)

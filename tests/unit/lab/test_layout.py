@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cobaltcore.lab import home, layout, manifests, nodespec, ranges, record
+from cobaltcore.lab import home, layout, manifests, mounts, nodespec, ranges, record
 
 IMAGES = {"pause": "lab.cobaltcore.local/pause:1", "coredns": "lab.cobaltcore.local/coredns:1"}
 INSTANCE = record.Instance(name="lab", index=1, nodes=3)
@@ -46,6 +46,19 @@ def test_one_more_node_changes_no_other(place: home.Home) -> None:
     layout.write(place, INSTANCE, IMAGES)
     assert layout.write(place, replace(INSTANCE, nodes=4), IMAGES) == []
     assert node(place, "hypervisor-3").number == 3
+
+
+def test_nodes_see_the_images_that_they_link_to(
+    place: home.Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout.write(place, replace(INSTANCE, images=str(tmp_path / "images")), IMAGES)
+    assert node(place, "hypervisor-1").carried == [str(place.directory)]
+
+    monkeypatch.setattr(mounts, "PRIVATE", (str(tmp_path / "private"),))
+    hidden = tmp_path / "private" / "images"
+    layout.write(place, replace(INSTANCE, images=str(hidden)), IMAGES)
+    assert node(place, "hypervisor-1").carried == [str(place.directory), str(hidden)]
+    assert hidden.is_dir()
 
 
 def test_a_new_setting_names_the_nodes_that_it_concerns(place: home.Home) -> None:
