@@ -3,6 +3,7 @@
 from typing import Any
 
 from cobaltcore.api import controlplane, keystone, placement
+from cobaltcore.api.credentials import ROTATION
 from cobaltcore.api.foreign import korc, mariadb, rabbitmq
 from cobaltcore.api.foreign.kubernetes import SECRET, STATEFUL_SET
 from cobaltcore.runtime.client import Client
@@ -173,6 +174,10 @@ async def test_a_control_plane_goes_in_order_and_keeps_its_data(
             identity = await read(client, keystone.KIND, Key(space, "keystone"))
             if user is not None and identity is None:
                 early.append("Keystone went before its users")
+            role = await read(client, korc.ROLE_ASSIGNMENT, Key(space, "placement-service"))
+            rotation = await read(client, ROTATION, Key(space, "placement-app-credential"))
+            if role is None and rotation is not None:
+                early.append("a user lost its role before its credential went")
             return await read(client, controlplane.KIND, key) is None
 
         await eventually(gone, "the control plane is gone", seconds=180)

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from cobaltcore.api.controlplane import KIND
+from cobaltcore.api.credentials import ROTATION
 from cobaltcore.api.foreign import korc
 from cobaltcore.engine import graph
 from cobaltcore.operators.controlplane.parts import PARTS
@@ -14,6 +15,9 @@ from cobaltcore.runtime.events import Recorder
 from cobaltcore.runtime.meta import Key, Kind, Object
 
 FINALIZER = "c5c3.io/teardown"
+FIRST = frozenset({ROTATION})
+"""Kinds that go before the rest of their part: an application credential is removed by the user that
+it is for, who must still be there and have its roles."""
 LIMIT = timedelta(minutes=5)
 """After this long what does not go is left behind, and named."""
 
@@ -55,7 +59,8 @@ class Teardown:
                 for each in node.objects(view)
                 if not each.kept and self._is_owned(each.kind, each.key, live)
             ]
-            for kind, key in present:
+            first = [(kind, key) for kind, key in present if kind in FIRST]
+            for kind, key in first or present:
                 await self._delete(kind, key)
             if present:
                 going += present
