@@ -15,6 +15,8 @@ from cobaltcore.lab import cgroups, kernel, links, nodespec
 
 GONE_SECONDS = 20.0
 INIT = "cobaltcore.lab.init"
+DAEMONS_SHARE = 8
+CONTROL_PLANE_SHARE = 3
 
 _NAMESPACES = kernel.NEW_MOUNT | kernel.NEW_UTS | kernel.NEW_IPC | kernel.NEW_PID | kernel.NEW_NET
 
@@ -57,6 +59,10 @@ class Machine:
         hierarchies = cgroups.find()
         self.clear(hierarchies)
         cgroups.create(hierarchies, f"{self.group}/{cgroups.SYSTEM}")
+        # When all pods start at once, everything waits for the daemons that start them.
+        cgroups.favour(hierarchies, f"{self.group}/{cgroups.SYSTEM}", DAEMONS_SHARE)
+        if not self.number:
+            cgroups.favour(hierarchies, self.group, CONTROL_PLANE_SHARE)
         self.logs.mkdir(exist_ok=True)
         ready, go = os.pipe()
         try:

@@ -89,3 +89,21 @@ def test_removal_tells_when_something_is_busy(mixed: Path) -> None:
     assert cgroups.remove(hierarchies, "cobaltcore/lab")
     cgroups.remove_top(hierarchies)
     assert list(mixed.glob("*/cobaltcore")) == []
+
+
+def test_a_favoured_group_has_a_multiple_of_its_share(mixed: Path) -> None:
+    found = cgroups.find(mixed)
+    cgroups.create(found, "cobaltcore/lab")
+    setting = mixed / "cpu/cobaltcore/lab/cpu.shares"
+    setting.touch()
+    cgroups.favour(found, "cobaltcore/lab", 3)
+    assert setting.read_text() == "3072"
+
+
+def test_a_favoured_group_of_a_unified_machine_has_a_weight(unified: Path) -> None:
+    found = cgroups.find(unified)
+    cgroups.create(found, "cobaltcore/lab")
+    setting = unified / "cobaltcore/lab/cpu.weight"
+    setting.touch()
+    cgroups.favour(found, "cobaltcore/lab", 3)
+    assert setting.read_text() == "300"
