@@ -101,9 +101,8 @@ def test_a_favoured_group_has_a_multiple_of_its_share(mixed: Path) -> None:
 
 
 def test_a_favoured_group_of_a_unified_machine_has_a_weight(unified: Path) -> None:
-    found = cgroups.find(unified)
-    cgroups.create(found, "cobaltcore/lab")
-    setting = unified / "cobaltcore/lab/cpu.weight"
+    setting = unified / "cobaltcore/cpu.weight"
+    setting.parent.mkdir()
     setting.touch()
-    cgroups.favour(found, "cobaltcore/lab", 3)
+    cgroups.favour(cgroups.find(unified), "cobaltcore", 3)
     assert setting.read_text() == "300"
