@@ -165,3 +165,12 @@ def test_a_node_that_has_run_is_left_alone(
     shared.begin(root)
 
     assert not list(root.iterdir())
+
+
+def test_fewer_images_are_nothing_to_do(kept: store.Store, shared: unpacked.Unpacked) -> None:
+    first, second = an_image(kept, {"one": "1"}), an_image(kept, {"two": "2"})
+    update(shared, kept, first, second)
+    known = (shared.directory / "known.json").read_bytes()
+
+    assert update(shared, kept, second) == []
+    assert (shared.directory / "known.json").read_bytes() == known

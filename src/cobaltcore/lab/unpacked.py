@@ -16,7 +16,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -56,10 +56,11 @@ class Unpacked:
     def update(self, layout: Path, wanted: Names, *, report: Callable[[str], None]) -> None:
         """Unpack images of a layout; do nothing if they are."""
         with self._locked():
-            if self._known() == wanted:
+            # Fewer stages need fewer images: what others need stays.
+            if wanted.items() <= self._known().items():
                 return
             self._known_file.unlink(missing_ok=True)
-            with _Runtime(self._root, self.directory / "containerd.log", layout) as runtime:
+            with _running(self._root, self.directory / "containerd.log", layout) as runtime:
                 runtime.have(wanted, report)
                 if not self._users():
                     runtime.forget_all_but(wanted)
@@ -88,11 +89,11 @@ class Unpacked:
     def _known_file(self) -> Path:
         return self.directory / "known.json"
 
-    def _known(self) -> Names | None:
+    def _known(self) -> Names:
         try:
             return msgspec.json.decode(self._known_file.read_bytes(), type=dict[str, list[str]])
         except FileNotFoundError:
-            return None
+            return {}
 
     def _note_user(self, root: Path) -> None:
         name = hashlib.sha256(str(root).encode()).hexdigest()[:16]
@@ -122,43 +123,67 @@ class Unpacked:
             os.close(handle)
 
 
-class _Runtime:
+@contextmanager
+def _running(root: Path, log: Path, layout: Path) -> Iterator["_Runtime"]:
     """A container runtime on a directory, with a registry to pull from, as long as it is needed."""
+    program = shutil.which("containerd")
+    if program is None:
+        raise errors.LabError("containerd cannot be found", hint="apt-get install containerd")
+    root.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cobalt-unpack-")))
+        images = stack.enter_context(registry.server(("127.0.0.1", 0), registry.Layout(layout)))
+        threading.Thread(target=images.serve_forever, daemon=True).start()
+        stack.callback(images.shutdown)
+        runtime = _Runtime(place, log)
+        runtime.configure(nodeconfig.registry(*images.server_address))
+        child = process.Child("containerd", [program, *runtime.flags(root)], log)
+        child.start()
+        stack.callback(child.stop)
+        child.wait_until(runtime.socket.exists, within=START_LIMIT)
+        yield runtime
 
-    def __init__(self, root: Path, log: Path, layout: Path) -> None:
-        self._root = root
-        self._log = log
-        self._registry = registry.server(("127.0.0.1", 0), registry.Layout(layout))
-        self._scratch = tempfile.TemporaryDirectory(prefix="cobalt-unpack-")
-        self._place = Path(self._scratch.name)
 
-    def __enter__(self) -> "_Runtime":
-        threading.Thread(target=self._registry.serve_forever, daemon=True).start()
-        self._write_settings()
-        self._process = process.Child("containerd", self._command(), self._log)
-        self._process.start()
-        try:
-            self._process.wait_until(self._socket.exists, within=START_LIMIT)
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
+@dataclass(frozen=True, slots=True)
+class _Runtime:
+    """Speaks to the container runtime whose socket and settings are in a place."""
 
-    def __exit__(self, *_: object) -> None:
-        self._process.stop()
-        self._registry.shutdown()
-        self._registry.server_close()
-        self._scratch.cleanup()
+    place: Path
+    log: Path
+
+    @property
+    def socket(self) -> Path:
+        """Where it listens."""
+        return self.place / "containerd.sock"
+
+    def configure(self, hosts: str) -> None:
+        """Write its settings, and where it pulls from."""
+        (self.place / "config.toml").write_text(_SETTINGS)
+        target = self._registries / "_default" / "hosts.toml"
+        target.parent.mkdir(parents=True)
+        target.write_text(hosts)
+
+    def flags(self, root: Path) -> list[str]:
+        """How it is started to keep everything in `root`."""
+        options = {
+            "config": self.place / "config.toml",
+            "root": root,
+            "state": self.place / "state",
+            "address": self.socket,
+        }
+        return [f"--{name}={value}" for name, value in options.items()]
 
     def have(self, wanted: Names, report: Callable[[str], None]) -> None:
         """Pull and unpack what is missing, and let all tags name what they should."""
         known = self._names()
         missing = [name for name in wanted if name not in known]
         # Images share their lower layers: one alone first, so that these are unpacked once.
+        left = len(missing)
         for part in (missing[:1], missing[1:]):
             with ThreadPoolExecutor(PULLS_AT_ONCE) as pool:
-                for number, _ in enumerate(pool.map(self._pull, part)):
-                    report(f"unpacking images, {len(part) - number - 1} to go")
+                for _ in pool.map(self._pull, part):
+                    left -= 1
+                    report(f"unpacking images, {left} to go")
         for name, tags in wanted.items():
             if tags:
                 self._ctr("images", "tag", "--force", name, *tags)
@@ -169,37 +194,18 @@ class _Runtime:
         if others := sorted(self._names() - kept):
             self._ctr("images", "remove", "--sync", *others)
 
+    @property
+    def _registries(self) -> Path:
+        return self.place / "registries"
+
     def _pull(self, name: str) -> None:
-        self._ctr("images", "pull", "--hosts-dir", str(self._place / "registries"), name)
+        self._ctr("images", "pull", "--hosts-dir", str(self._registries), name)
 
     def _names(self) -> set[str]:
         return set(self._ctr("images", "list", "--quiet").split())
 
     def _ctr(self, *arguments: str) -> str:
-        return containers.ctr(self._socket, *arguments, log=self._log)
-
-    @property
-    def _socket(self) -> Path:
-        return self._place / "containerd.sock"
-
-    def _write_settings(self) -> None:
-        (self._place / "config.toml").write_text(_SETTINGS)
-        hosts = self._place / "registries" / "_default" / "hosts.toml"
-        hosts.parent.mkdir(parents=True)
-        hosts.write_text(nodeconfig.registry(*self._registry.server_address))
-        self._root.mkdir(parents=True, exist_ok=True)
-
-    def _command(self) -> list[str]:
-        found = shutil.which("containerd")
-        if found is None:
-            raise errors.LabError("containerd cannot be found", hint="apt-get install containerd")
-        options = {
-            "config": self._place / "config.toml",
-            "root": self._root,
-            "state": self._place / "state",
-            "address": self._socket,
-        }
-        return [found, *(f"--{name}={value}" for name, value in options.items())]
+        return containers.ctr(self.socket, *arguments, log=self.log)
 
 
 def _link_all(source: Path, target: Path) -> None:

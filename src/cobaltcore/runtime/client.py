@@ -1,7 +1,7 @@
 """All ways to speak to an API server. Nothing else in the project opens a connection to one."""
 
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import timedelta
 from functools import cache
@@ -66,12 +66,8 @@ class Client:
         *,
         version: str,
         initial: bool = False,
-        known: Collection[str] = (),
     ) -> AsyncGenerator[stream.WatchEvent]:
-        """Follow changes after `version`; with `initial` the present state comes first.
-
-        Versions that become `known` meanwhile come as bookmarks.
-        """
+        """Follow changes after `version`; with `initial` the present state comes first."""
         seconds = random.randint(300, 600)  # noqa: S311 spreads reconnects, not a secret
         params = {
             "watch": "1",
@@ -89,7 +85,7 @@ class Client:
         try:
             async with (
                 self._transport.stream(request, idle_timeout=WATCH_IDLE_SECONDS) as chunks,
-                aclosing(stream.events(chunks, known=known)) as events,
+                aclosing(stream.events(chunks)) as events,
             ):
                 async for event in events:
                     yield event

@@ -8,9 +8,8 @@ found by comparing. A watch that is silent for longer than bookmarks allow is op
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
-from contextlib import aclosing
-from types import TracebackType
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from typing import Any
 
 from cobaltcore.runtime import errors, log
@@ -33,28 +32,6 @@ FATAL_AT_START = (errors.KindMissing, errors.Forbidden, errors.Unauthorized, err
 _log = log.get("informer")
 
 
-class Telling:
-    """A status that is being written; made for every write, so it is no generator."""
-
-    __slots__ = ("_key", "_status", "_store")
-
-    def __init__(self, store: Store, key: Key, status: Mapping[str, Any]) -> None:
-        self._store = store
-        self._key = key
-        self._status = status
-
-    def __enter__(self) -> None:
-        self._store.telling[self._key] = self._status
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._store.telling.pop(self._key, None)
-
-
 class Informer:
     """The shared cache of one kind."""
 
@@ -75,9 +52,6 @@ class Informer:
         self._store = Store()
         self._handlers: list[Handler] = []
         self._version = ""
-        self._answered: set[str] = set()
-        """Versions that came as answers to writes, and not yet by the watch."""
-        self._caught_up = False
         self._watch_list = True
         self._backoff = Backoff(first=0.1, longest=30)
         self._heard = 0.0
@@ -108,13 +82,16 @@ class Informer:
 
     def observe(self, obj: Object) -> None:
         """Take in the answer to a write of ours, ahead of the watch."""
-        # While the whole state is told, every object of it has to be seen.
-        if self._put(obj) and self._caught_up:
-            self._answered.add(obj["metadata"]["resourceVersion"])
+        self._put(obj)
 
-    def telling(self, key: Key, status: Mapping[str, Any]) -> "Telling":
+    @contextmanager
+    def telling(self, key: Key, status: Mapping[str, Any]) -> Iterator[None]:
         """While we write this status of an object, its coming back is no news."""
-        return Telling(self._store, key, status)
+        self._store.telling[key] = status
+        try:
+            yield
+        finally:
+            self._store.telling.pop(key, None)
 
     async def run(self) -> None:
         """Follow the server until cancelled; raise only what waiting cannot cure at the start."""
@@ -157,14 +134,8 @@ class Informer:
 
     async def _watch(self, seen: set[Key] | None) -> None:
         """Handle events; while `seen` is a set they are the initial state, gathered in it."""
-        self._answered.clear()
-        self._caught_up = seen is None
         watch = self._client.watch(
-            self.kind,
-            self.scope,
-            version=self._version,
-            initial=seen is not None,
-            known=self._answered,
+            self.kind, self.scope, version=self._version, initial=seen is not None
         )
         async with aclosing(watch) as events:
             async for event in events:
@@ -179,7 +150,6 @@ class Informer:
                 elif _ends_initial_events(event.object):
                     self._version = version
                     self._finish(seen)
-                    self._caught_up = True
                     seen = None
 
     async def _list(self) -> None:
@@ -202,7 +172,6 @@ class Informer:
 
     def _take(self, event: WatchEvent, *, initial: bool) -> None:
         if event.type == "BOOKMARK":
-            self._answered.discard(event.object["metadata"]["resourceVersion"])
             return
         if event.type == "DELETED":
             change = self._store.remove(key_of(event.object), version=version_of(event.object))
@@ -211,13 +180,12 @@ class Informer:
         else:
             self._put(event.object, initial=initial)
 
-    def _put(self, obj: Object, *, initial: bool = False) -> bool:
+    def _put(self, obj: Object, *, initial: bool = False) -> None:
         # Field ownership is the server's book-keeping and half of an object's size.
         obj["metadata"].pop("managedFields", None)
         change = self._store.put(obj, initial=initial and not self.synced.is_set())
         if change is not None:
             self._tell(change)
-        return change is not None
 
     def _tell(self, change: Change) -> None:
         for handler in self._handlers:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import socket
 import weakref
 from collections.abc import AsyncIterator, Mapping
@@ -22,8 +21,6 @@ from cobaltcore.runtime.pool import Pool, Server
 Headers = tuple[tuple[str, str], ...]
 
 _PATH_CHARACTERS = "/:@!$&'()*+,;=-._~%?"
-_PLAIN_PATH = re.compile(r"[a-z0-9/.-]+")
-"""What most paths are; quoting takes longer than seeing that there is nothing to quote."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,9 +283,7 @@ class HttpTransport:
         """A request as it goes over the wire."""
         if self._head is None or self._head[0] is not identity:
             self._head = (identity, self._common_headers(identity))
-        target = self._path + request.path
-        if not _PLAIN_PATH.fullmatch(target):
-            target = quote(target, safe=_PATH_CHARACTERS)
+        target = quote(self._path + request.path, safe=_PATH_CHARACTERS)
         if request.params:
             target += _query(tuple(request.params.items()))
         line = f"{request.method} {target} HTTP/1.1\r\nAccept: {request.accept}\r\n".encode()

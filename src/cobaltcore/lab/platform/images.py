@@ -27,16 +27,16 @@ def ensure(
     """Bring images up to date where the instance pulls from; return their references by name."""
     wanted = sorted(names)
     wishes = build.Wishes(release=release.DEFAULT, names=wanted, install_packages=install_packages)
-    directory = Path(instance.images)
-    result = _build(directory, wishes, shown)
+    kept = store.Store(Path(instance.images))
+    result = _build(kept.directory, wishes, shown)
     digests = {name: result.records[name].digest for name in wanted}
     roots = [containers.root(place.node(seat.name)) for seat in layout.seats(instance)]
     for root in roots:
         if root.exists():
-            store.Store(directory).share(containers.content(root), digests.values())
+            kept.share(containers.content(root), digests.values())
     if fresh := [root for root in roots if not root.exists()]:
         with shown.phase("unpacked images") as phase:
-            _unpack(store.Store(directory), digests, fresh, phase)
+            _unpack(kept, digests, fresh, phase)
     return {name: _by_digest(name, digest) for name, digest in digests.items()}
 
 

@@ -31,22 +31,3 @@ async def test_an_error_event_is_raised_as_what_it_is() -> None:
     data = b'{"type":"ERROR","object":{"code":410,"reason":"Expired","message":"too old"}}\n'
     with pytest.raises(errors.Gone, match="too old"):
         [event async for event in stream.events(pieces(data, []))]
-
-
-async def test_a_version_that_is_known_comes_as_a_bookmark() -> None:
-    lines = [
-        b'{"type":"MODIFIED","object":{"metadata":{"name":"a","resourceVersion":"%d"}}}\n' % number
-        for number in (7, 8)
-    ]
-    data = b"".join(lines)
-    found = [e async for e in stream.events(pieces(data, []), known={"7"})]
-    assert [(e.type, e.object["metadata"].get("name")) for e in found] == [
-        ("BOOKMARK", None),
-        ("MODIFIED", "a"),
-    ]
-
-
-async def test_an_error_is_raised_although_versions_are_known() -> None:
-    data = b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}\n'
-    with pytest.raises(errors.Gone):
-        [event async for event in stream.events(pieces(data, []), known={"7"})]
