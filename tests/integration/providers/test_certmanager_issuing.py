@@ -205,23 +205,30 @@ async def test_a_changed_secret_is_put_right(
     assert certificates.fits(certificates.Pair(pem(found, "tls.crt"), pem(found, "tls.key")))
 
 
+async def published(client: Client, namespace: str, *authorities: bytes) -> None:
+    """Wait until the bundle of a namespace names these authorities."""
+
+    async def check() -> bool:
+        bundle = await read(client, CONFIG_MAP, Key(namespace, "cobalt-ca-bundle"))
+        if bundle is None:
+            return False
+        return set(authorities) <= set(certificates.split(bundle["data"]["ca.crt"].encode()))
+
+    await eventually(check, f"{len(authorities)} authorities are published")
+
+
 async def test_a_new_authority_issues_again_and_the_bundle_has_both(
     running: Providing, client: Client, namespace: str
 ) -> None:
     before = await a_chain(client, namespace)
+    await published(client, namespace, pem(before, "ca.crt"))
     await client.delete(SECRET, Key(namespace, "root-ca"))
 
     found = await issued_again(client, namespace, before)
 
     authority = await client.get(SECRET, Key(namespace, "root-ca"))
     assert certificates.issued_by(pem(found, "tls.crt"), pem(authority, "tls.crt"))
-
-    async def published() -> bool:
-        bundle = await client.get(CONFIG_MAP, Key(namespace, "cobalt-ca-bundle"))
-        listed = certificates.split(bundle["data"]["ca.crt"].encode())
-        return {pem(authority, "tls.crt"), pem(before, "ca.crt")} <= set(listed)
-
-    await eventually(published, "old and new authority are published")
+    await published(client, namespace, pem(authority, "tls.crt"), pem(before, "ca.crt"))
 
 
 async def test_an_edited_bundle_is_put_right(

@@ -40,7 +40,7 @@ async def test_endpoints_get_their_region_and_keep_it(
     for _ in range(2):
         done = run(keystone, "RegionOne", id_)
         assert done.returncode == 0, done.stderr
-    found = await served.get(f"endpoints/{id_}")
+    found = await served.get(f"/endpoints/{id_}")
     assert found is not None
     assert found["region_id"] == "RegionOne"
 
