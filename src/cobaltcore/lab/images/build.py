@@ -24,7 +24,7 @@ from cobaltcore.lab.images import (
 )
 
 PHASE = "images"
-MOST_JOBS = 5
+MOST_JOBS = 8
 NICENESS_PER_STEP = 5
 MOST_NICENESS = 15
 
@@ -190,8 +190,8 @@ class Run:
                 shop.release_space(used)
 
     def _jobs(self) -> int:
-        # One more than there are processors, as a build also waits for what it fetches.
-        return self.wishes.jobs or min((os.cpu_count() or 1) + 1, MOST_JOBS)
+        # More than there are processors: a build also waits, and the last ones should not be alone.
+        return self.wishes.jobs or min((os.cpu_count() or 1) + 3, MOST_JOBS)
 
 
 def build(tree: sources.Sources, directory: Path, wishes: Wishes, shown: phases.Phases) -> Result:
