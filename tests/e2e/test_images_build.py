@@ -12,7 +12,7 @@ from tests.support import built_images
 
 UNPACKED_LIMIT_BYTES = 1_500_000_000
 # What only a build needs, and what installers fetch; empty files and directories of theirs may stay.
-MOUNTED = re.compile(r"^run/(host|tools|release|patches|source)\b")
+MOUNTED = re.compile(r"^run/(host|tools|release|patches|source|out|build)\b")
 FETCHED = re.compile(r"^(var/lib/apt/lists|var/cache/apt|root/\.cache)/")
 
 
