@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,9 +67,15 @@ def test_the_reply_patch_is_in_the_tags_and_bills_of_all_that_have_the_library(
         library = [part for part in bill["components"] if part["name"] == "oslo-messaging"]
         if not library:
             continue
-        (patch,) = library[0]["pedigree"]["patches"]
+        (patch,) = _patches(library[0])
         assert "delay = 0.001" in patch["diff"]["text"]["content"]
-        assert f"{image['version']}-p1" in image["tags"]
+        patches = [p for part in bill["components"] for p in _patches(part)]
+        assert f"{image['version']}-p{len(patches)}" in image["tags"], image["tags"]
+
+
+def _patches(component: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = component.get("pedigree", {}).get("patches", [])
+    return found
 
 
 def test_no_image_has_anything_of_the_machine_that_built_it(

@@ -12,6 +12,7 @@ import pytest
 
 from cobaltcore.lab.images import store
 from tests.support import built_images
+from tests.support.lab import eventually
 
 SITE_PACKAGES = Path("var/lib/openstack/lib/python3.11/site-packages")
 SCRIPT = Path(built_images.__file__).parent / "rpc_round_trips.py"
@@ -32,8 +33,15 @@ def broker(kept: store.Store, tmp_path_factory: pytest.TempPathFactory) -> Itera
     root = built_images.Root.unpack(kept, "rabbitmq", place / "root")
     (root.path / "tmp" / "broker").mkdir(mode=0o777)
     shutil.chown(root.path / "tmp" / "broker", 42424, 42424)
-    with built_images.running(root.command(["rabbitmq-server"]), place / "log", BROKER) as pid:
-        yield pid
+    log = place / "log"
+    with built_images.running(root.command(["rabbitmq-server"]), log, BROKER) as process:
+
+        def is_started() -> bool:
+            assert process.poll() is None, log.read_text()
+            return "completed with" in log.read_text()
+
+        eventually(is_started, "the broker has started")
+        yield process.pid
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,10 @@ RELEASE = "2025.2"
 PATIENCE_SECONDS = 3600.0
 SERVICES = tuple(release.read(TREE, RELEASE).refs)
 
-_ENTER = 'ip link set lo up && mount -t proc proc "$1/proc" && root="$1" && shift && exec chroot "$root" "$@"'
+_ENTER = (
+    'ip link set lo up && mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" '
+    '&& root="$1" && shift && exec chroot "$root" "$@"'
+)
 
 
 def default_store() -> store.Store:
@@ -98,6 +101,7 @@ class Root:
         target.mkdir()
         for digest in kept.records(RELEASE)[name].layers:
             subprocess.run(["tar", "-xf", kept.blob(digest), "-C", target], check=True)
+        (target / "etc" / "hosts").write_text("127.0.0.1 localhost\n")
         return cls(target)
 
     def command(self, arguments: Sequence[str], network_of: int | None = None) -> list[str]:
@@ -112,8 +116,10 @@ class Root:
 
 
 @contextmanager
-def running(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> Iterator[int]:
-    """A program in the background; yields its process id."""
+def running(
+    command: Sequence[str], log: Path, environment: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A program in the background."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -123,7 +129,7 @@ def running(command: Sequence[str], log: Path, environment: Mapping[str, str]) -
             env={**os.environ, **environment},
         )
     try:
-        yield process.pid
+        yield process
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()

@@ -22,7 +22,7 @@ class Echo:
 def main() -> None:
     """Make the calls."""
     messaging = importlib.import_module("oslo_messaging")
-    conf = importlib.import_module("oslo_config.cfg").ConfigOpts()
+    conf = importlib.import_module("oslo_config.cfg").CONF
     conf([])
     transport = messaging.get_rpc_transport(conf, url=URL)
     target = messaging.Target(topic="check", server="check")

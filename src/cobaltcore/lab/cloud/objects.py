@@ -28,6 +28,8 @@ SERVICE_NODES = {manifests.CONTROL_PLANE: ""}
 """Hypervisors are for servers; each node that runs a service also has to unpack its image."""
 QUICK_LOGINS = {"identity": {"password_hash_rounds": "4"}}
 """All secrets here are long and random, so that slow hashes would cost a login and win nothing."""
+FEW_NETWORKS = {"ml2_type_geneve": {"vni_ranges": "1:1000"}}
+"""Each process of Neutron goes through all numbers that networks can have when it starts."""
 SERVICES = ("keystone", "glance", "placement", "nova", "neutron", "cinder")
 
 
@@ -51,6 +53,7 @@ def cloud(images: Mapping[str, str]) -> Iterator[Desired]:
         for name in SERVICES
     }
     pinned["keystone"]["extraConfig"] = QUICK_LOGINS
+    pinned["neutron"]["extraConfig"] = FEW_NETWORKS
     body = {**msgspec.to_builtins(spec), "services": pinned}
     yield _made(controlplane.KIND, PLANE, body)
 

@@ -70,7 +70,9 @@ class Buildah:
     def pull(self, layout: Path, image_id: str, name: str, log: IO[bytes]) -> int:
         """Make an image of a layout known under a name, for those that stand on it."""
         code = self._run(["pull", "--quiet", f"oci:{layout}:{_LATEST}"], log)
-        return code or self._run(["tag", image_id, name], log)
+        code = code or self._run(["tag", image_id, name], log)
+        # Images name what they stand on; that must not be a path of this machine.
+        return code or self._run(["rmi", f"localhost{layout}:{_LATEST}"], log)
 
     def run_in(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 
 from cobaltcore.lab.images import buildah, recipe, release, sources
 
-FORMAT = "3"
+FORMAT = "4"
 OWN = "cobaltcore"
 
 _PROJECT_FILES = ("pyproject.toml", "uv.lock", "README.md", "LICENSE")
