@@ -45,6 +45,11 @@ class World:
             kind, {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta, **body}
         )
 
+    async def tell(self, kind: Any, name: str, status: Object) -> None:
+        """Say what K-ORC would say of an object."""
+        key = Key(self.space, name)
+        await self.client.patch(kind, key, {"status": status}, subresource="status")
+
     async def secret(self, name: str) -> dict[str, str]:
         found = await read(self.client, SECRET, Key(self.space, name))
         data = (found or {}).get("data") or {}
@@ -62,13 +67,18 @@ class World:
         await self.client.patch(placement.KIND, key, status, subresource="status")
 
 
-@pytest.fixture
-async def world(installed_crds: ControlPlaneHarness, namespace: str) -> AsyncIterator[World]:
+@pytest.fixture(scope="module")
+def foreign_kinds(installed_crds: ControlPlaneHarness) -> ControlPlaneHarness:
     installed_crds.install_crds(services.foreign_crds())
-    observer = Client(transport(installed_crds, "test-observer"))
+    return installed_crds
+
+
+@pytest.fixture
+async def world(foreign_kinds: ControlPlaneHarness, namespace: str) -> AsyncIterator[World]:
+    observer = Client(transport(foreign_kinds, "test-observer"))
     clients = [
-        Client(as_operator(installed_crds, AGENT)),
-        Client(transport(installed_crds, "korc")),
+        Client(as_operator(foreign_kinds, AGENT)),
+        Client(transport(foreign_kinds, "korc")),
     ]
     own, other = (Cluster(each) for each in clients)
     managers = [
@@ -190,3 +200,29 @@ async def test_a_credential_is_replaced_only_after_the_service_uses_the_new_one(
         return "previousCredentialRef" not in await world.rotation()
 
     await eventually(forgotten, "the predecessor is no longer named")
+
+
+async def test_a_credential_that_lacks_a_role_of_its_user_is_replaced(world: World) -> None:
+    await prepare(world)
+    await eventually(lambda: in_use(world, "placement-app-credential-v1"), "the first credential")
+    reference = {"cloudName": "openstack", "secretName": "k-orc-clouds-yaml"}
+    resource = {"roleRef": "service", "userRef": "placement-service-user", "projectRef": "service"}
+    await world.make(
+        korc.ROLE_ASSIGNMENT,
+        "placement-service",
+        spec={"cloudCredentialsRef": reference, "resource": resource},
+    )
+    available = {
+        "type": "Available",
+        "status": "True",
+        "reason": "Success",
+        "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    assigned = {"conditions": [available], "resource": {"roleID": "of-services"}}
+    await world.tell(korc.ROLE_ASSIGNMENT, "placement-service", assigned)
+
+    without = {"resource": {"roles": [{"id": "of-administrators", "name": "admin"}]}}
+    await world.tell(korc.APPLICATION_CREDENTIAL, "placement-app-credential-v1", without)
+
+    await eventually(lambda: in_use(world, "placement-app-credential-v2"), "the second credential")

@@ -1,5 +1,6 @@
 """Which application credential is made, handed out and revoked when."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -53,6 +54,43 @@ def test_a_successor_that_keystone_does_not_know_yet_is_not_handed_out() -> None
     first, second = a_generation(1), a_generation(2, made=83, usable=False)
     assert generations.current([first, second]) == first
     assert generations.current([second]) is None
+
+
+def a_lacking_one(number: int, *, made: datetime = START) -> Generation:
+    return replace(a_generation(number), made_at=made, lacking=True)
+
+
+def test_one_without_all_roles_is_handed_out_only_if_services_have_it_already() -> None:
+    lacking, whole = a_lacking_one(1), a_generation(2)
+    assert generations.current([lacking]) is None
+    assert generations.current([lacking], in_hand=lacking.name) == lacking
+    assert generations.current([lacking, whole], in_hand=lacking.name) == whole
+    assert generations.current([whole, a_lacking_one(3)], in_hand=whole.name) == whole
+
+
+def test_one_without_all_roles_gets_a_successor_later_at_every_try() -> None:
+    first, second = a_lacking_one(1), a_lacking_one(2, made=START + timedelta(seconds=5))
+    due = generations.due_in(SPEC, [first], asked=None, now=START)
+    assert due == timedelta(seconds=5)
+    due = generations.due_in(SPEC, [first, second], asked=None, now=second.made_at)
+    assert due == timedelta(seconds=10)
+
+
+@pytest.mark.parametrize(
+    ("reported", "lacking"), [(None, False), (["a", "b", "c"], False), (["a"], True), ([], True)]
+)
+def test_roles_are_compared_when_keystone_has_told_them(
+    reported: list[str] | None, lacking: bool
+) -> None:
+    resource = {} if reported is None else {"roles": [{"id": each} for each in reported]}
+    meta = {
+        "name": "nova-app-credential-v1",
+        "annotations": {"c5c3.io/made-at": "2026-01-01T00:00:00Z"},
+    }
+    obj = {"metadata": meta, "spec": {"resource": {}}, "status": {"id": "1", "resource": resource}}
+    subject = replace(SUBJECT, roles=frozenset({"a", "b"}))
+    (found,) = generations.read(subject, [obj], {})
+    assert found.lacking is lacking
 
 
 def test_a_generation_is_a_secret_half_and_a_credential_that_expires() -> None:

@@ -9,6 +9,7 @@ import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -23,6 +24,7 @@ MADE_AT = "c5c3.io/made-at"
 ROTATE_AFTER = "c5c3.io/rotate-after"
 """Annotation of a CredentialRotation: a credential that is older than this time is replaced now."""
 SECRET_BYTES = 32
+ANOTHER_TRY = timedelta(seconds=5)
 CLOUD = "openstack"
 
 
@@ -37,6 +39,8 @@ class Generation:
     expires_at: str = ""
     secret: str = field(default="", repr=False)
     leaving: bool = False
+    lacking: bool = False
+    """Whether its user has a role that it does not have."""
 
     @property
     def usable(self) -> bool:
@@ -55,6 +59,8 @@ class Subject:
     login: str
     """The Secret with which the user logs in to make its own credentials."""
     labels: Mapping[str, str]
+    roles: frozenset[str] = frozenset()
+    """Ids of the roles that the user has."""
 
     @property
     def credential(self) -> str:
@@ -66,7 +72,9 @@ class Subject:
         return f"{self.credential}-v{number}"
 
 
-def read(objects: Iterable[Object], secrets: Mapping[str, Object | None]) -> list[Generation]:
+def read(
+    subject: Subject, objects: Iterable[Object], secrets: Mapping[str, Object | None]
+) -> list[Generation]:
     """The generations that exist, oldest first."""
     found = []
     for obj in objects:
@@ -85,14 +93,23 @@ def read(objects: Iterable[Object], secrets: Mapping[str, Object | None]) -> lis
                 expires_at=obj["spec"]["resource"].get("expiresAt", ""),
                 secret=secret.text(secrets.get(meta["name"]), "value") or "",
                 leaving="deletionTimestamp" in meta,
+                lacking=_is_lacking(subject.roles, status),
             )
         )
     return sorted(found, key=lambda each: each.number)
 
 
-def current(known: Sequence[Generation]) -> Generation | None:
-    """The one that is handed out."""
-    return next((each for each in reversed(known) if each.usable), None)
+def _is_lacking(roles: frozenset[str], status: Mapping[str, Any]) -> bool:
+    """A credential has the roles that Keystone knew of when it was made, and its caches may be late."""
+    reported = (status.get("resource") or {}).get("roles")
+    return reported is not None and not roles <= {each.get("id") for each in reported}
+
+
+def current(known: Sequence[Generation], *, in_hand: str = "") -> Generation | None:
+    """The one that is handed out: the newest with all roles, else the one that services have."""
+    usable = [each for each in reversed(known) if each.usable]
+    whole = [each for each in usable if not each.lacking]
+    return next(iter([*whole, *(each for each in usable if each.name == in_hand)]), None)
 
 
 def next_rotation(spec: CredentialRotationSpec, generation: Generation) -> datetime:
@@ -114,6 +131,9 @@ def due_in(
         return timedelta(0)
     newest = staying[-1]
     times = [next_rotation(spec, newest)]
+    if newest.lacking:
+        tries = sum(each.lacking for each in staying)
+        times.append(newest.made_at + ANOTHER_TRY * tries)
     if asked is not None and newest.made_at < asked:
         times.append(asked)
     return max(min(times) - now, timedelta(0))

@@ -21,7 +21,7 @@ from cobaltcore.api.foreign.kubernetes import SECRET
 from cobaltcore.engine.operator import Context
 from cobaltcore.engine.sources import CONTENT, OPTIONAL
 from cobaltcore.operators.credentials import generations
-from cobaltcore.operators.credentials.generations import Generation
+from cobaltcore.operators.credentials.generations import Generation, Subject
 from cobaltcore.operators.credentials.subject import Missing, Subjects
 from cobaltcore.runtime import conditions, status
 from cobaltcore.runtime.apply import Applier
@@ -88,7 +88,7 @@ class Rotation:
     async def _rotate(self, live: Object, rotation: CredentialRotation, told: Told) -> None:
         subject, login = await self._subjects.of(rotation)
         await self._applier.apply([login], owner=live)
-        told.known = await self._generations(live)
+        told.known = await self._generations(live, subject)
         asked = _asked(rotation)
         now = self._clock.now()
         if not generations.due_in(rotation.spec, told.known, asked=asked, now=now):
@@ -101,13 +101,15 @@ class Rotation:
                 random=os.urandom,
             )
             await self._applier.apply(made, owner=live)
-            told.known = await self._generations(live)
-        told.current = generations.current(told.known)
+            told.known = await self._generations(live, subject)
+        told.after = generations.due_in(rotation.spec, told.known, asked=asked, now=now)
+        before = rotation.status or CredentialRotationStatus()
+        in_hand = before.current_credential_ref.name if before.current_credential_ref else ""
+        told.current = generations.current(told.known, in_hand=in_hand)
         if told.current is None:
             raise Missing(self._why(told.known[-1]) if told.known else "no credential yet")
         await self._applier.apply([generations.handed_out(subject, told.current)], owner=live)
         told.old = generations.still_old(told.known, told.current, self._reports(live))
-        told.after = generations.due_in(rotation.spec, told.known, asked=asked, now=now)
         if not told.old:
             await self._retire(live, rotation, told)
 
@@ -135,7 +137,7 @@ class Rotation:
     async def _secret(self, namespace: str, name: str) -> Object | None:
         return await self._cluster.read(SECRET, Key(namespace, name))
 
-    async def _generations(self, live: Object) -> list[Generation]:
+    async def _generations(self, live: Object, subject: Subject) -> list[Generation]:
         namespace = live["metadata"]["namespace"]
         owned = list(
             self._cluster.informer(korc.APPLICATION_CREDENTIAL).find(
@@ -144,7 +146,7 @@ class Rotation:
         )
         named = [each["metadata"]["name"] for each in owned]
         secrets = {name: await self._secret(namespace, name) for name in named}
-        return generations.read(owned, secrets)
+        return generations.read(subject, owned, secrets)
 
     def _reports(self, live: Object) -> dict[str, str]:
         namespace = live["metadata"]["namespace"]
@@ -156,6 +158,10 @@ class Rotation:
         }
 
     def _why(self, newest: Generation) -> str:
+        if newest.lacking:
+            return (
+                f"ApplicationCredential {newest.name!r} lacks a role of its user: one more is made"
+            )
         return f"ApplicationCredential {newest.name!r} is not Available yet"
 
     def _neighbours(self, change: Change) -> Iterator[Key]:

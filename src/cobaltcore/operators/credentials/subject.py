@@ -26,7 +26,7 @@ class Subjects:
         user = self._cluster.informer(korc.USER).get(Key(namespace, name))
         if user is None:
             raise Missing(f"User {name!r} does not exist")
-        self._has_its_roles(user)
+        roles = self._roles(user)
         resource = user["spec"].get("resource") or {}
         username = resource.get("name") or name
         passwords = resource.get("passwordRef")
@@ -50,6 +50,7 @@ class Subjects:
             username,
             f"{username}-clouds-yaml",
             labels,
+            roles,
         )
         login = clouds.Login(
             auth_url=entry["auth"]["auth_url"],
@@ -62,7 +63,7 @@ class Subjects:
         key = Key(namespace, subject.login)
         return subject, clouds.clouds(key, generations.CLOUD, login, labels=labels)
 
-    def _has_its_roles(self, user: Object) -> None:
+    def _roles(self, user: Object) -> frozenset[str]:
         """A credential has the roles that its user has when it is made: wait for all of them."""
         meta = user["metadata"]
         assigned = [
@@ -73,6 +74,8 @@ class Subjects:
         for each in (user, *assigned):
             if not _is_available(each):
                 raise Missing(f"{each['kind']} {each['metadata']['name']!r} is not Available yet")
+        told = [(each["status"].get("resource") or {}).get("roleID") for each in assigned]
+        return frozenset(id_ for id_ in told if id_)
 
     def _project_name(self, namespace: str, name: str) -> str:
         found = self._cluster.informer(korc.PROJECT).get(Key(namespace, name))
