@@ -26,9 +26,9 @@ OBJECTS = (
 SERVER = """
 set -eu; cd /data
 printf '[database]\\nconnection = sqlite:////data/keystone.sqlite\\n[fernet_tokens]\\nkey_repository = /data/fernet
-[credential]\\nkey_repository = /data/credential\\n[identity]\\npassword_hash_rounds = 4\\n' > keystone.conf
+[fernet_receipts]\\nkey_repository = /data/receipts\\n[credential]\\nkey_repository = /data/credential\\n[identity]\\npassword_hash_rounds = 4\\n' > keystone.conf
 if [ ! -e ready ]; then
-    mkdir -p fernet credential
+    mkdir -p fernet receipts credential
     for step in db_sync fernet_setup credential_setup; do keystone-manage --config-file keystone.conf $step; done
     OS_BOOTSTRAP_PASSWORD=$(cat /login/password) keystone-manage --config-file keystone.conf bootstrap
     touch ready

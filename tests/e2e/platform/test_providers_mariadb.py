@@ -57,6 +57,7 @@ def test_a_database_lives_through_restart_password_change_and_re_creation(
 
     lab.kubectl("delete", "pod", "-n", namespace, "db-0")
     lab.wait_for_pod(namespace, "db-0")
+    eventually(lambda: client.lets_in("change-me"), "the Service leads to the new pod")
     assert client.query("SELECT i FROM keystone.t", password="change-me") == "1"
 
     _set_password(lab, namespace, "keystone-database", "second 'secret'")
@@ -72,6 +73,7 @@ def test_a_database_lives_through_restart_password_change_and_re_creation(
     assert lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"] == volume
     lab.create(namespace, *lab_providers.example("mariadb"))
     _wait_for_all(lab, namespace)
+    eventually(lambda: client.lets_in("change-me"), "the Service leads to the new server")
     assert client.query("SELECT i FROM keystone.t", password="change-me") == "1"
 
 
