@@ -144,9 +144,10 @@ def test_a_webhook_in_a_pod_changes_objects(lab: Lab, namespace: str) -> None:
 
         def annotation() -> str:
             lab.kubectl("delete", "configmap", "-n", namespace, "changed", "--ignore-not-found")
-            lab.kubectl("create", "configmap", "-n", namespace, "changed")
+            # Refused until the Service leads to the pod.
+            lab.attempt("create", "configmap", "-n", namespace, "changed")
             found = lab.get("configmap", "-n", namespace, "changed")
-            return str(found["metadata"].get("annotations", {}).get("hook", ""))
+            return str(found.get("metadata", {}).get("annotations", {}).get("hook", ""))
 
         assert eventually(annotation, "the webhook was called") == "was here"
     finally:
