@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from cobaltcore.api.credentials import CredentialRotationSpec, RotationSchedule
 from cobaltcore.operators.credentials import generations
 from cobaltcore.operators.credentials.generations import Generation, Subject
+from cobaltcore.operators.credentials.subject import roles_in
 from cobaltcore.runtime.meta import Key
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -91,6 +93,19 @@ def test_roles_are_compared_when_keystone_has_told_them(
     subject = replace(SUBJECT, roles=frozenset({"a", "b"}))
     (found,) = generations.read(subject, [obj], {})
     assert found.lacking is lacking
+
+
+def test_roles_of_other_projects_and_of_domains_are_not_missed() -> None:
+    def assigned(id_: str, **target: str) -> dict[str, Any]:
+        return {"spec": {"resource": target}, "status": {"resource": {"roleID": id_}}}
+
+    known = [
+        assigned("here", projectRef="service"),
+        assigned("elsewhere", projectRef="admin"),
+        assigned("above", domainRef="default"),
+        {"spec": {"resource": {"projectRef": "service"}}, "status": {}},
+    ]
+    assert roles_in("service", known) == {"here"}
 
 
 def test_a_generation_is_a_secret_half_and_a_credential_that_expires() -> None:

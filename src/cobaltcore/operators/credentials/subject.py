@@ -1,5 +1,7 @@
 """Whose credential is rotated: the user as K-ORC knows it, and how it logs in."""
 
+from collections.abc import Iterable
+
 from cobaltcore.api.credentials import CredentialRotation
 from cobaltcore.api.foreign import korc
 from cobaltcore.api.foreign.kubernetes import SECRET
@@ -74,8 +76,7 @@ class Subjects:
         for each in (user, *assigned):
             if not _is_available(each):
                 raise Missing(f"{each['kind']} {each['metadata']['name']!r} is not Available yet")
-        told = [(each["status"].get("resource") or {}).get("roleID") for each in assigned]
-        return frozenset(id_ for id_ in told if id_)
+        return roles_in((user["spec"].get("resource") or {}).get("defaultProjectRef"), assigned)
 
     def _project_name(self, namespace: str, name: str) -> str:
         found = self._cluster.informer(korc.PROJECT).get(Key(namespace, name))
@@ -88,6 +89,13 @@ class Subjects:
 
     async def _secret(self, namespace: str, name: str) -> Object | None:
         return await self._cluster.read(SECRET, Key(namespace, name))
+
+
+def roles_in(project: str | None, assigned: Iterable[Object]) -> frozenset[str]:
+    """Ids of the roles in a project: a credential is for one, and never has roles of another."""
+    here = (each for each in assigned if each["spec"]["resource"].get("projectRef") == project)
+    told = ((each["status"].get("resource") or {}).get("roleID") for each in here)
+    return frozenset(id_ for id_ in told if id_)
 
 
 def _is_available(obj: Object) -> bool:
