@@ -24,7 +24,7 @@ class PlayedNodes:
     def __init__(self, plane: ControlPlaneHarness, *, count: int = 1) -> None:
         self.names = [f"played-{number}" for number in range(count)]
         self._plane = plane
-        self._addons = kubebuild.ensure(kubebuild.ADDONS).parent
+        self._programs = kubebuild.ensure(kubebuild.KWOK).parent
         self._children = [self._scheduler(), self._kwok()]
 
     def __enter__(self) -> Self:
@@ -61,14 +61,14 @@ class PlayedNodes:
 
     def _kwok(self) -> process.Child:
         stages = self._plane.directory / "kwok-stages.yaml"
-        stages.write_bytes(subprocess.check_output([self._addons / "kwok-stages"]))
+        stages.write_bytes(subprocess.check_output([self._programs / "kwok-stages"]))
         options = {
             "kubeconfig": self._plane.kubeconfig(KWOK, groups=(pki.ADMINISTRATORS,)),
             "config": stages,
             "manage-all-nodes": "true",
             "node-lease-duration-seconds": 40,
         }
-        return self._child(str(self._addons / "kwok"), options)
+        return self._child(str(self._programs / "kwok"), options)
 
     def _child(self, program: str, options: dict[str, Any]) -> process.Child:
         arguments = [f"--{name}={value}" for name, value in options.items()]

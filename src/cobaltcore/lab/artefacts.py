@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from cobaltcore.lab import home, kubebuild, ociarchive, pause
@@ -14,22 +14,20 @@ COREDNS = "coredns"
 
 def install(place: home.Home, *, report: Callable[[str], None]) -> dict[str, str]:
     """Put programs and images into an instance, built where missing; return images' references."""
-    binaries = {
-        name: kubebuild.ensure(target, report=report) for name, target in kubebuild.TARGETS.items()
-    }
-    _install_programs(place, binaries)
-    return _install_images(place, binaries[kubebuild.ADDONS.name])
+    kube = kubebuild.ensure(kubebuild.KUBE, report=report)
+    coredns = kubebuild.ensure(kubebuild.COREDNS, report=report)
+    _install_programs(place, kube)
+    return _install_images(place, coredns)
 
 
-def _install_programs(place: home.Home, binaries: Mapping[str, Path]) -> None:
+def _install_programs(place: home.Home, kube: Path) -> None:
     """Link the programs, which costs no time or space."""
     place.programs.mkdir(exist_ok=True)
-    for name, binary in binaries.items():
-        _link(binary, place.programs / name)
-        for program in kubebuild.TARGETS[name].programs:
-            link = place.programs / program
-            if not link.is_symlink():
-                link.symlink_to(name)
+    _link(kube, place.programs / kube.name)
+    for program in kubebuild.KUBE.programs:
+        link = place.programs / program
+        if not link.is_symlink():
+            link.symlink_to(kube.name)
 
 
 def build_of(place: home.Home) -> str:
@@ -41,11 +39,11 @@ def build_of(place: home.Home) -> str:
     return f"{found.st_size}-{found.st_mtime_ns}"
 
 
-def _install_images(place: home.Home, addons: Path) -> dict[str, str]:
+def _install_images(place: home.Home, coredns: Path) -> dict[str, str]:
     """Make the images' archives where they are missing."""
     place.images.mkdir(exist_ok=True)
-    shared = kubebuild.cache_directory() / "lab-images" / f"{COREDNS}-{addons.parent.name}.tar"
-    _ensure(shared, lambda: coredns_image(addons))
+    shared = kubebuild.cache_directory() / "lab-images" / f"{COREDNS}-{coredns.parent.name}.tar"
+    _ensure(shared, lambda: coredns_image(coredns))
     _ensure(place.images / f"{PAUSE}.tar", pause_image)
     _link(shared, place.images / f"{COREDNS}.tar")
     return {path.stem: ociarchive.reference(path) for path in place.images.glob("*.tar")}
@@ -58,9 +56,9 @@ def pause_image() -> ociarchive.Image:
     )
 
 
-def coredns_image(addons: Path) -> ociarchive.Image:
+def coredns_image(program: Path) -> ociarchive.Image:
     """The image of the cluster's name server."""
-    return ociarchive.Image(name=COREDNS, entrypoint=["/coredns"], programs={"coredns": addons})
+    return ociarchive.Image(name=COREDNS, entrypoint=["/coredns"], programs={"coredns": program})
 
 
 def _ensure(path: Path, image: Callable[[], ociarchive.Image]) -> None:

@@ -1,9 +1,10 @@
 """Builds the Go modules under kube/ on demand, into a cache keyed by what goes into them.
 
-    $XDG_CACHE_HOME/cobaltcore/kube/<key>/kube      and a link per program: kubectl, etcd, ...
-    $XDG_CACHE_HOME/cobaltcore/addons/<key>/addons  coredns, kwok
+    $XDG_CACHE_HOME/cobaltcore/kube/<key>/kube        and a link per program: kubectl, etcd, ...
+    $XDG_CACHE_HOME/cobaltcore/coredns/<key>/coredns
+    $XDG_CACHE_HOME/cobaltcore/kwok/<key>/kwok        and kwok-stages; only tests play nodes
 
-`python -m cobaltcore.lab.kubebuild [kube|addons]` prints the path of the binary. An interrupted
+`python -m cobaltcore.lab.kubebuild [kube|coredns|kwok]` prints the path of the binary. An interrupted
 build goes on where it was, since Go keeps every compiled package in its own cache.
 """
 
@@ -31,7 +32,7 @@ _KUBERNETES = re.compile(r"^\s*k8s\.io/kubernetes (v(\d+)\.(\d+)\.\S+)$", re.MUL
 
 @dataclass(frozen=True)
 class Target:
-    """One binary and the programs in it."""
+    """One binary, and its other names if it is several programs."""
 
     name: str
     module: str
@@ -56,8 +57,9 @@ KUBE = Target(
         "kubelet",
     ),
 )
-ADDONS = Target("addons", module="addons", programs=("coredns", "kwok", "kwok-stages"))
-TARGETS: Mapping[str, Target] = {target.name: target for target in (KUBE, ADDONS)}
+COREDNS = Target("coredns", module="", programs=())
+KWOK = Target("kwok", module="kwok", programs=("kwok-stages",))
+TARGETS: Mapping[str, Target] = {target.name: target for target in (KUBE, COREDNS, KWOK)}
 
 
 def sources_directory() -> Path:

@@ -16,8 +16,8 @@ def module(tmp_path: Path) -> Path:
         "go.mod": GO_MOD,
         "go.sum": "sum\n",
         "cmd/kube/main.go": "package main\n",
-        "addons/go.mod": "module n\n",
-        "addons/cmd/addons/main.go": "package main\n",
+        "kwok/go.mod": "module n\n",
+        "kwok/cmd/kwok/main.go": "package main\n",
     }
     for name, content in files.items():
         path = tmp_path / name
@@ -46,8 +46,8 @@ def test_cache_key_changes_with_go_and_processor(module: Path) -> None:
 
 def test_cache_key_ignores_nested_modules_and_other_files(module: Path) -> None:
     before = key(module)
-    (module / "addons/cmd/addons/main.go").write_text("changed\n")
-    (module / "addons/go.mod").write_text("changed\n")
+    (module / "kwok/cmd/kwok/main.go").write_text("changed\n")
+    (module / "kwok/go.mod").write_text("changed\n")
     (module / "README.md").write_text("changed\n")
 
     assert key(module) == before
@@ -96,7 +96,7 @@ def test_cache_directory_follows_the_environment(
 def test_unknown_target_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert kubebuild.main(["kube", "cube"]) == 2
 
-    assert capsys.readouterr().err == "unknown: cube; there are: kube addons\n"
+    assert capsys.readouterr().err == "unknown: cube; there are: kube coredns kwok\n"
 
 
 @pytest.mark.parametrize(

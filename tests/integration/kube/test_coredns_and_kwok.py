@@ -1,4 +1,4 @@
-"""KWOK plays pods, CoreDNS answers names: both from the second binary."""
+"""KWOK plays pods, CoreDNS answers names."""
 
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -78,5 +78,5 @@ def _coredns(plane: ControlPlaneHarness, directory: Path, *, port: int) -> proce
             }}
         }}"""
     )
-    program = kubebuild.ensure(kubebuild.ADDONS).with_name("coredns")
+    program = kubebuild.ensure(kubebuild.COREDNS)
     return process.Child("coredns", [program, "-conf", corefile], directory / "coredns.log")
