@@ -74,8 +74,19 @@ def test_one_without_all_roles_gets_a_successor_later_at_every_try() -> None:
     first, second = a_lacking_one(1), a_lacking_one(2, made=START + timedelta(seconds=5))
     due = generations.due_in(SPEC, [first], asked=None, now=START)
     assert due == timedelta(seconds=5)
-    due = generations.due_in(SPEC, [first, second], asked=None, now=second.made_at)
-    assert due == timedelta(seconds=10)
+    for known in ([first, second], [second]):
+        due = generations.due_in(SPEC, known, asked=None, now=second.made_at)
+        assert due == timedelta(seconds=10)
+    due = generations.due_in(SPEC, [a_generation(1), second], asked=None, now=second.made_at)
+    assert due == timedelta(seconds=5)
+
+
+def test_of_failed_tries_only_the_last_stays_and_what_services_have() -> None:
+    in_hand, tried, last = a_lacking_one(1), a_lacking_one(2), a_lacking_one(3)
+    gone = generations.superseded([in_hand, tried, last], in_hand)
+    assert [key.name for _, key in gone] == [tried.name, tried.name]
+    assert generations.superseded([last], None) == []
+    assert generations.superseded([a_generation(1), a_generation(2)], a_generation(2)) == []
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,9 @@ def due_in(
     newest = staying[-1]
     times = [next_rotation(spec, newest)]
     if newest.lacking:
-        tries = sum(each.lacking for each in staying)
+        tries = newest.number - max(
+            (each.number for each in staying if not each.lacking), default=0
+        )
         times.append(newest.made_at + ANOTHER_TRY * tries)
     if asked is not None and newest.made_at < asked:
         times.append(asked)
@@ -211,8 +213,18 @@ def outdated(
     stays = in_use_since + timedelta(days=spec.grace_period_days) - now
     if stays > timedelta(0):
         return [], stays
+    return _objects(older), None
+
+
+def superseded(known: Sequence[Generation], current: Generation | None) -> list[tuple[Kind, Key]]:
+    """Failed tries but the last: lacking ones that nobody has been given."""
+    staying = [each for each in known if not each.leaving]
+    return _objects(each for each in staying[:-1] if each.lacking and each != current)
+
+
+def _objects(gone: Iterable[Generation]) -> list[tuple[Kind, Key]]:
     return [
         (kind, Key("", each.name))
-        for each in older
+        for each in gone
         for kind in (korc.APPLICATION_CREDENTIAL, SECRET)
-    ], None
+    ]

@@ -27,7 +27,7 @@ from cobaltcore.runtime import conditions, status
 from cobaltcore.runtime.apply import Applier
 from cobaltcore.runtime.clock import parse_timestamp, timestamp
 from cobaltcore.runtime.controller import Controller, Source, owner, unless_told
-from cobaltcore.runtime.meta import Condition, Key, Object
+from cobaltcore.runtime.meta import Condition, Key, Kind, Object
 from cobaltcore.runtime.store import Change
 
 MANAGER = "credential-rotation-controller"
@@ -106,6 +106,7 @@ class Rotation:
         before = rotation.status or CredentialRotationStatus()
         in_hand = before.current_credential_ref.name if before.current_credential_ref else ""
         told.current = generations.current(told.known, in_hand=in_hand)
+        await self._remove(rotation, generations.superseded(told.known, told.current))
         if told.current is None:
             raise Missing(self._why(told.known[-1]) if told.known else "no credential yet")
         await self._applier.apply([generations.handed_out(subject, told.current)], owner=live)
@@ -128,6 +129,11 @@ class Rotation:
         )
         if stays is not None:
             told.after = min(told.after or stays, stays)
+        await self._remove(rotation, gone)
+
+    async def _remove(
+        self, rotation: CredentialRotation, gone: Iterable[tuple[Kind, Key]]
+    ) -> None:
         for kind, key in gone:
             child = Key(rotation.metadata.namespace, key.name)
             found = self._cluster.informer(kind).get(child)

@@ -106,6 +106,28 @@ async def test_application_credential_waits_for_its_users_role(served: Identity)
     assert await served.accepts_credential(told.id, "a secret")
 
 
+async def test_application_credential_has_a_role_granted_after_its_users_last_login(
+    served: Identity,
+) -> None:
+    user = await a_member(served)
+    for name in ("first", "second"):
+        await served.secret(name, {"value": f"the {name} secret"})
+    await served.managed(korc.APPLICATION_CREDENTIAL, "first", userRef="one", secretRef="first")
+    await served.available(korc.APPLICATION_CREDENTIAL, "first")
+    extra = served.unique("extra")
+    await served.managed(korc.ROLE, "extra", name=extra)
+    await served.managed(
+        korc.ROLE_ASSIGNMENT, "more", roleRef="extra", userRef="one", projectRef="desk"
+    )
+    await served.available(korc.ROLE_ASSIGNMENT, "more")
+
+    await served.managed(korc.APPLICATION_CREDENTIAL, "second", userRef="one", secretRef="second")
+
+    told = await served.available(korc.APPLICATION_CREDENTIAL, "second")
+    found = await served.get(f"/users/{user}/application_credentials/{told.id}") or {}
+    assert extra in {each["name"] for each in found["roles"]}
+
+
 async def test_application_credential_of_a_user_without_password_says_why(
     served: Identity,
 ) -> None:
