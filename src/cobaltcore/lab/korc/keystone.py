@@ -222,10 +222,6 @@ class Keystone:
         await self._login.renew(self._wire)
         return self._login
 
-    async def log_in_again(self) -> None:
-        """Get another token: one has the roles that its user had when it was made."""
-        await self._login.renew(self._wire, refused=self._login.token)
-
     def become(self, login: Login) -> "Keystone":
         """The same Keystone as another identity."""
         return Keystone(self._wire, login)

@@ -212,7 +212,6 @@ class Work:
         user_id = wanted.get("user_id", "")
         if self._row.kind == korc.APPLICATION_CREDENTIAL:
             access = await self._owner(access, referred["userRef"][0], user_id)
-            await access.log_in_again()
         try:
             made = await resources(access, self._row, user_id=user_id).create(wanted)
         except keystone.Conflict as conflict:
