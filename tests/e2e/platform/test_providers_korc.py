@@ -22,7 +22,8 @@ OBJECTS = (
     ("services", "image"),
     ("endpoints", "image-internal"),
 )
-# SQLite on a volume of the pod: the data outlives the container, and nothing else is needed.
+# SQLite on a volume of the pod: the data outlives the container, and nothing else is needed. With one
+# thread nobody who reads keeps others from writing.
 SERVER = """
 set -eu; cd /data
 printf '[database]\\nconnection = sqlite:////data/keystone.sqlite\\n[fernet_tokens]\\nkey_repository = /data/fernet
@@ -35,7 +36,7 @@ if [ ! -e ready ]; then
 fi
 export OS_KEYSTONE_CONFIG_FILES=/data/keystone.conf
 exec uwsgi --http-socket :5000 --module keystone.wsgi.api:application --need-app \
-    --enable-threads --threads=4 --die-on-term
+    --enable-threads --die-on-term
 """
 # Asks Keystone as somebody whose password comes over standard input.
 CLIENT = """
