@@ -22,21 +22,22 @@ OBJECTS = (
     ("services", "image"),
     ("endpoints", "image-internal"),
 )
-# SQLite on a volume of the pod: the data outlives the container, and nothing else is needed. With one
-# thread nobody who reads keeps others from writing.
+# SQLite on a volume of the pod: the data outlives the container, and nothing else is needed. Its log of
+# writes (WAL) is on, because a request of Keystone that still reads would keep its own write waiting.
 SERVER = """
 set -eu; cd /data
 printf '[database]\\nconnection = sqlite:////data/keystone.sqlite\\n[fernet_tokens]\\nkey_repository = /data/fernet
 [fernet_receipts]\\nkey_repository = /data/receipts\\n[credential]\\nkey_repository = /data/credential\\n[identity]\\npassword_hash_rounds = 4\\n' > keystone.conf
 if [ ! -e ready ]; then
     mkdir -p fernet receipts credential
+    python3 -c 'import sqlite3; sqlite3.connect("keystone.sqlite").execute("PRAGMA journal_mode=WAL")'
     for step in db_sync fernet_setup credential_setup; do keystone-manage --config-file keystone.conf $step; done
     OS_BOOTSTRAP_PASSWORD=$(cat /login/password) keystone-manage --config-file keystone.conf bootstrap
     touch ready
 fi
 export OS_KEYSTONE_CONFIG_FILES=/data/keystone.conf
 exec uwsgi --http-socket :5000 --module keystone.wsgi.api:application --need-app \
-    --enable-threads --die-on-term
+    --enable-threads --threads=4 --die-on-term
 """
 # Asks Keystone as somebody whose password comes over standard input.
 CLIENT = """
