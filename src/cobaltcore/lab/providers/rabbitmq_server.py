@@ -48,7 +48,8 @@ export RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+S 1:1 +sbwt none +sbwtdcpu none +sb
 exec /usr/lib/rabbitmq/bin/rabbitmq-server
 """
 
-_RESOURCES = {"requests": {"cpu": "50m", "memory": "160Mi"}, "limits": {"memory": "1Gi"}}
+# Most services wait for their broker, and its first start takes much of a processor.
+_RESOURCES = {"requests": {"cpu": "500m", "memory": "160Mi"}, "limits": {"memory": "1Gi"}}
 
 
 def labels(live: Object) -> dict[str, str]:
