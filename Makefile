@@ -21,15 +21,11 @@ down: .venv/bin/cobalt ## stop the lab, keep its data
 	@$(RUN)cobalt down
 
 test: .venv/bin/cobalt ## unit and integration tests, against a real API server
-	@$(RUN)python -m cobaltcore.lab.kubebuild kube >/dev/null
-	@$(RUN)python -m cobaltcore.lab.kubebuild coredns >/dev/null
-	@$(RUN)python -m cobaltcore.lab.kubebuild kwok >/dev/null
+	@$(RUN)python -m cobaltcore.lab.kubebuild kube coredns kwok >/dev/null
 	@$(RUN)pytest
 
 test-providers: .venv/bin/cobalt ## the lab providers against real servers (takes a while)
-	@$(RUN)python -m cobaltcore.lab.kubebuild kube >/dev/null
-	@$(RUN)python -m cobaltcore.lab.kubebuild coredns >/dev/null
-	@$(RUN)python -m cobaltcore.lab.kubebuild kwok >/dev/null
+	@$(RUN)python -m cobaltcore.lab.kubebuild kube coredns kwok >/dev/null
 	@$(RUN)pytest tests/integration/providers
 
 lint: .venv/bin/cobalt ## format, lint, types, layers, words
@@ -55,9 +51,7 @@ e2e-platform e2e-network e2e-cloud: e2e-%: .venv/bin/cobalt
 	@$(RUN)pytest tests/e2e/$*
 
 bench: .venv/bin/cobalt ## figures as a table and as JSON
-	@$(RUN)python -m cobaltcore.lab.kubebuild kube >/dev/null
-	@$(RUN)python -m cobaltcore.lab.kubebuild coredns >/dev/null
-	@$(RUN)python -m cobaltcore.lab.kubebuild kwok >/dev/null
+	@$(RUN)python -m cobaltcore.lab.kubebuild kube coredns kwok >/dev/null
 	@.cache/uv run -q --frozen --group bench python -m tests.bench.run
 
 crds: .venv/bin/cobalt ## write the CRDs of all kinds to deploy/crds

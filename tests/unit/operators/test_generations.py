@@ -86,6 +86,7 @@ def test_of_failed_tries_only_the_last_stays_and_what_services_have() -> None:
     gone = generations.superseded([in_hand, tried, last], in_hand)
     assert [key.name for _, key in gone] == [tried.name, tried.name]
     assert generations.superseded([last], None) == []
+    assert generations.superseded([in_hand, tried, a_generation(3)], a_generation(3)) == []
     assert generations.superseded([a_generation(1), a_generation(2)], a_generation(2)) == []
 
 

@@ -217,9 +217,13 @@ def outdated(
 
 
 def superseded(known: Sequence[Generation], current: Generation | None) -> list[tuple[Kind, Key]]:
-    """Failed tries but the last: lacking ones that nobody has been given."""
-    staying = [each for each in known if not each.leaving]
-    return _objects(each for each in staying[:-1] if each.lacking and each != current)
+    """Failed tries but the last: lacking ones after the current one, so nobody has been given them.
+
+    A lacking one before it may have been whole when it was handed out: pods still roll.
+    """
+    given = current.number if current else 0
+    tries = [each for each in known if not each.leaving and each.lacking and each.number > given]
+    return _objects(tries[:-1])
 
 
 def _objects(gone: Iterable[Generation]) -> list[tuple[Kind, Key]]:
