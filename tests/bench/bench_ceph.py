@@ -1,16 +1,11 @@
 """Ceph in the lab: from applied objects to a cluster that works, and back after a kill. Needs root."""
 
-import os
 import statistics
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
-from tests.bench import progress
+from tests.bench import measure, progress
 from tests.bench.figures import Figure, Goal, Options
 from tests.support import lab_providers
-from tests.support.lab import Lab
 from tests.support.lab_ceph import LabCeph
 
 # Bare processes without Kubernetes, as measured once for these settings.
@@ -20,18 +15,13 @@ BARE_RESTART_SECONDS = 8.3
 
 def figures(options: Options) -> Iterator[Figure]:
     """Bring clusters up and kill them, each in a namespace of its own."""
-    if os.geteuid():
-        progress.tell("left out: a lab needs root")
+    if not measure.is_root():
         return
-    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
-        lab = Lab(Path(directory))
-        try:
-            lab.up(until="operators")
-            images = lab_providers.images(lab, ["ceph", "libvirt"])
-            rounds = 1 if options.quick else 3
-            found = [_round(LabCeph(lab, f"ceph-{n}", images)) for n in range(rounds)]
-        finally:
-            lab.remove()
+    with measure.lab() as lab:
+        lab.up(until="operators")
+        images = lab_providers.images(lab, ["ceph", "libvirt"])
+        rounds = 1 if options.quick else 3
+        found = [_round(LabCeph(lab, f"ceph-{n}", images)) for n in range(rounds)]
     names = {
         "gate": ("ceph: applied to gate, with 2 pools and 2 users", BARE_START_SECONDS),
         "again": ("ceph: all daemons killed to gate", BARE_RESTART_SECONDS),
@@ -45,22 +35,10 @@ def figures(options: Options) -> Iterator[Figure]:
 
 def _round(ceph: LabCeph) -> dict[str, float]:
     ceph.lab.kubectl("create", "namespace", ceph.namespace)
-    gate = _seconds(ceph.create, ceph.wait, ceph.wait_until_clean)
-    memory = sum(_pss_kibibytes(pid) for pid in ceph.pids().values()) / 1024
-    again = _seconds(ceph.kill_daemons, ceph.wait_until_clean)
+    gate = measure.seconds(ceph.create, ceph.wait, ceph.wait_until_clean)
+    memory = measure.mebibytes(ceph.pids().values())
+    again = measure.seconds(ceph.kill_daemons, ceph.wait_until_clean)
     progress.tell(f"  {gate:.1f} s, again {again:.1f} s, {memory:.0f} MiB")
     ceph.delete()
     ceph.lab.kubectl("delete", "namespace", ceph.namespace)
     return {"gate": gate, "again": again, "memory": memory}
-
-
-def _seconds(*steps: Callable[[], object]) -> float:
-    began = time.monotonic()
-    for step in steps:
-        step()
-    return time.monotonic() - began
-
-
-def _pss_kibibytes(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))

@@ -8,12 +8,11 @@ import os
 import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cobaltcore.lab.images import lock, recipe, release
-from tests.bench import progress
+from tests.bench import measure, progress
 from tests.bench.figures import Baseline, Figure, Goal, Options
 from tests.support import built_images, workloads
 from tests.support.lab import Lab, run
@@ -31,27 +30,26 @@ SNAPSHOTS = "io.containerd.snapshotter.v1.overlayfs"
 
 def figures(options: Options) -> Iterator[Figure]:
     """Build all images into an empty store, then run the services' images on a node."""
-    if os.geteuid():
-        progress.tell("left out: images are built by root")
+    if not measure.is_root():
         return
     with tempfile.TemporaryDirectory(prefix="bench-") as place:
         store = Path(place, "images")
         names = QUICK if options.quick else ()
-        plain = _seconds(lambda: _plain_installation(Path(place, "plain")))
+        plain = measure.seconds(lambda: _plain_installation(Path(place, "plain")))
         progress.tell(f"  plain installation {plain} s")
         build = ("images", "build", "--yes", "--quiet", "--store", str(store), *names)
         yield Figure(
             "images: all built, nothing cached",
-            _seconds(lambda: _cobalt(*build)),
+            measure.seconds(lambda: _cobalt(*build)),
             "s",
             Baseline("the Python packages by uv", plain),
             Goal(COLD_GOAL_SECONDS),
         )
         yield Figure(
             "images: nothing to build",
-            _seconds(lambda: _cobalt(*build)),
+            measure.seconds(lambda: _cobalt(*build)),
             "s",
-            Baseline("cobalt --version", _seconds(lambda: _cobalt("--version"))),
+            Baseline("cobalt --version", measure.seconds(lambda: _cobalt("--version"))),
             Goal(WARM_GOAL_SECONDS),
         )
         services = names or built_images.SERVICES
@@ -82,7 +80,7 @@ def _on_a_node(lab: Lab, store: Path, services: Sequence[str]) -> Iterator[Figur
     try:
         lab.up("--nodes", "1", "--images", str(store))
         before = _unpacked_megabytes(lab)
-        pulled = _seconds(lambda: _run_all(lab, services))
+        pulled = measure.seconds(lambda: _run_all(lab, services))
         yield Figure(
             "images: service images on a node, unpacked",
             round(_unpacked_megabytes(lab) - before),
@@ -117,9 +115,3 @@ def _unpacked_megabytes(lab: Lab) -> float:
 
 def _cobalt(*arguments: str) -> None:
     run([sys.executable, "-m", "cobaltcore.cli.main", *arguments], os.environ)
-
-
-def _seconds(action: Callable[[], object]) -> float:
-    began = time.monotonic()
-    action()
-    return round(time.monotonic() - began, 1)

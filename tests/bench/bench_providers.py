@@ -1,13 +1,9 @@
 """All lab providers for one control plane: applied to Ready, and their memory. Needs root."""
 
-import os
 import statistics
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
-from tests.bench import progress
+from tests.bench import measure, progress
 from tests.bench.figures import Baseline, Figure, Goal, Options
 from tests.support import lab_ceph, lab_providers, workloads
 from tests.support.lab import Lab, eventually
@@ -28,20 +24,15 @@ LAST = (
 
 def figures(options: Options) -> Iterator[Figure]:
     """Bring everything up several times, each in a namespace of its own."""
-    if os.geteuid():
-        progress.tell("left out: a lab needs root")
+    if not measure.is_root():
         return
-    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
-        lab = Lab(Path(directory))
-        try:
-            lab.up(until="operators")
-            images = lab_providers.images(lab, ["ceph", *SERVERS])
-            # Nodes pull images in the first round, which does not count.
-            _round(lab, "warm-up", images)
-            rounds = [_round(lab, f"bench-{n}", images) for n in range(1 if options.quick else 3)]
-            bare = Baseline("one bare pod", _seconds(lambda: _bare_pod(lab, images["valkey"])))
-        finally:
-            lab.remove()
+    with measure.lab() as lab:
+        lab.up(until="operators")
+        images = lab_providers.images(lab, ["ceph", *SERVERS])
+        # Nodes pull images in the first round, which does not count.
+        _round(lab, "warm-up", images)
+        rounds = [_round(lab, f"bench-{n}", images) for n in range(1 if options.quick else 3)]
+        bare = Baseline("one bare pod", measure.seconds(lambda: _bare_pod(lab, images["valkey"])))
     value = round(statistics.median(each["ready"] for each in rounds), 1)
     name = "providers: database, broker, cache, Ceph, certificates, secrets: applied to Ready"
     yield Figure(name, value, "s", bare, Goal(READY_GOAL_SECONDS))
@@ -60,13 +51,13 @@ def _round(lab: Lab, namespace: str, images: dict[str, str]) -> dict[str, float]
     lab.kubectl("create", "namespace", namespace)
     ceph = LabCeph(lab, namespace, images)
     before = set(lab.processes())
-    ready = _seconds(lambda: _create(lab, ceph))
+    ready = measure.seconds(lambda: _create(lab, ceph))
     found = lab.processes()
     own = [pid for pid, line in found.items() if "cobalt providers" in line]
-    memory = _mebibytes([pid for pid in found if pid not in before] + own)
+    memory = measure.mebibytes([pid for pid in found if pid not in before] + own)
     progress.tell(f"  {ready:.1f} s, {memory:.0f} MiB")
     _delete(lab, ceph)
-    return {"ready": ready, "memory": memory, "own": _mebibytes(own)}
+    return {"ready": ready, "memory": memory, "own": measure.mebibytes(own)}
 
 
 def _create(lab: Lab, ceph: LabCeph) -> None:
@@ -100,21 +91,3 @@ def _delete(lab: Lab, ceph: LabCeph) -> None:
 def _bare_pod(lab: Lab, image: str) -> None:
     lab.create("default", workloads.pod("bare", image))
     lab.wait_for_pod("default", "bare")
-
-
-def _seconds(action: Callable[[], object]) -> float:
-    began = time.monotonic()
-    action()
-    return round(time.monotonic() - began, 1)
-
-
-def _mebibytes(pids: list[int]) -> float:
-    return sum(map(_pss_kibibytes, pids)) / 1024
-
-
-def _pss_kibibytes(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))

@@ -2,12 +2,10 @@
 
 import os
 import signal
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
-from tests.bench import progress
+from tests.bench import measure, progress
 from tests.bench.figures import Baseline, Figure, Goal, Options
 from tests.support import workloads
 from tests.support.control_plane import ControlPlaneHarness
@@ -20,20 +18,15 @@ MEMORY_GOAL_MEBIBYTES = 800.0
 
 def figures(options: Options) -> Iterator[Figure]:
     """Start labs from empty data and take their figures."""
-    if os.geteuid():
-        progress.tell("left out: a lab needs root")
+    if not measure.is_root():
         return
-    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
-        lab = Lab(Path(directory))
-        try:
-            # Whatever has to be built is built here; figures are for built artefacts.
-            lab.up("--nodes", "1")
-            lab.down("--purge")
-            starts = [_cold_start(lab) for _ in range(1 if options.quick else 3)]
-            yield from _median_of(starts, _bare_start())
-            yield from _running(lab)
-        finally:
-            lab.remove()
+    with measure.lab() as lab:
+        # Whatever has to be built is built here; figures are for built artefacts.
+        lab.up("--nodes", "1")
+        lab.down("--purge")
+        starts = [_cold_start(lab) for _ in range(1 if options.quick else 3)]
+        yield from _median_of(starts, _bare_start())
+        yield from _running(lab)
 
 
 def _cold_start(lab: Lab) -> dict[str, float]:
@@ -57,7 +50,7 @@ def _bare_start() -> Baseline:
         with ControlPlaneHarness():
             return
 
-    return Baseline("etcd and API server alone", _seconds(start))
+    return Baseline("etcd and API server alone", measure.seconds(start))
 
 
 def _median_of(starts: list[dict[str, float]], bare: Baseline) -> Iterator[Figure]:
@@ -72,19 +65,23 @@ def _median_of(starts: list[dict[str, float]], bare: Baseline) -> Iterator[Figur
 
 
 def _running(lab: Lab) -> Iterator[Figure]:
-    mebibytes = round(sum(map(_pss_kibibytes, lab.processes())) / 1024)
+    mebibytes = round(measure.mebibytes(lab.processes()))
     yield Figure(
         "lab: memory of all processes, 3 nodes (PSS)",
         mebibytes,
         "MiB",
         goal=Goal(MEMORY_GOAL_MEBIBYTES),
     )
-    yield Figure("lab: `cobalt up` when everything stands", _seconds(lab.up), "s")
-    yield Figure("lab: the pod of a killed node runs again", _seconds(lambda: _lose(lab)), "s")
+    yield Figure("lab: `cobalt up` when everything stands", measure.seconds(lab.up), "s")
+    yield Figure(
+        "lab: the pod of a killed node runs again", measure.seconds(lambda: _lose(lab)), "s"
+    )
     lab.kill_everything()
-    yield Figure("lab: `cobalt up` after everything was killed", _seconds(lab.up), "s")
-    yield Figure("lab: one more node is Ready", _seconds(lambda: lab.up("--nodes", "4")), "s")
-    yield Figure("lab: `cobalt down`", _seconds(lab.down), "s")
+    yield Figure("lab: `cobalt up` after everything was killed", measure.seconds(lab.up), "s")
+    yield Figure(
+        "lab: one more node is Ready", measure.seconds(lambda: lab.up("--nodes", "4")), "s"
+    )
+    yield Figure("lab: `cobalt down`", measure.seconds(lab.down), "s")
 
 
 def _lose(lab: Lab) -> None:
@@ -98,17 +95,3 @@ def _lose(lab: Lab) -> None:
         return any(each["restartCount"] and each["ready"] for each in statuses)
 
     eventually(runs_again, "the pod runs again")
-
-
-def _seconds(action: Callable[[], object]) -> float:
-    began = time.monotonic()
-    action()
-    return round(time.monotonic() - began, 1)
-
-
-def _pss_kibibytes(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
