@@ -51,6 +51,8 @@ def sections(fsid: str, address: str) -> Sections:
             "mon_warn_on_pool_no_redundancy": "false",
             "ms_bind_port_min": "6800",
             "ms_bind_port_max": "6820",
+            # Whether placement groups are clean is known once the storage daemon has reported it.
+            "mgr_stats_period": "1",
         },
         "mon": {
             "paxos_propose_interval": "0.1",
