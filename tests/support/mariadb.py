@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import pymysql
 
-from cobaltcore.lab import errors, process
+from cobaltcore.lab import errors, packages, process, progress
 from cobaltcore.lab.providers import mariadb_sql
 from tests.support.scratch import ScratchDirectory
 
@@ -18,11 +18,17 @@ WAIT_LIMIT = timedelta(seconds=120)
 
 
 def program(name: str, package: str) -> str:
-    """The path of a server's program."""
-    found = shutil.which(name, path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin")
+    """The path of a server's program; its package is installed if it is missing."""
+    if _found(name) is None:
+        packages.install([package], report=progress.Progress(name).update)
+    found = _found(name)
     if found is None:
-        raise errors.LabError(f"there is no {name}", hint=f"install the package {package}")
+        raise errors.LabError(f"there is no {name}", hint=f"install the package {package} anew")
     return found
+
+
+def _found(name: str) -> str | None:
+    return shutil.which(name, path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin")
 
 
 class MariaDBHarness:
@@ -36,7 +42,7 @@ class MariaDBHarness:
         statements = directory / "root.sql"
         statements.write_text(mariadb_sql.start_statements(password))
         arguments = [
-            program("mariadbd", "mariadb-server"),
+            program("mariadbd", "mariadb-server-core"),
             "--no-defaults",
             f"--datadir={directory}/data",
             f"--socket={directory}/socket",
@@ -56,7 +62,7 @@ class MariaDBHarness:
         directory = self._scratch.path
         subprocess.run(
             [
-                program("mariadb-install-db", "mariadb-server"),
+                program("mariadb-install-db", "mariadb-server-core"),
                 "--no-defaults",
                 f"--datadir={directory}/data",
                 "--user=root",

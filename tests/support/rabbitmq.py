@@ -17,6 +17,7 @@ from tests.support.mariadb import HOST, free_port, program
 from tests.support.scratch import ScratchDirectory
 
 WAIT_LIMIT = timedelta(seconds=240)
+BROKER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 
 
 class RabbitMQHarness:
@@ -50,7 +51,7 @@ class RabbitMQHarness:
         )
         broker = process.Child(
             "rabbitmq-server",
-            ["/usr/lib/rabbitmq/bin/rabbitmq-server"],
+            [program(BROKER, "rabbitmq-server")],
             directory / "rabbitmq.log",
             environment=self._environment(),
         )
