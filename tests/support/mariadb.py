@@ -15,15 +15,18 @@ from tests.support.scratch import ScratchDirectory
 
 HOST = "127.0.0.1"
 WAIT_LIMIT = timedelta(seconds=120)
+# Without the service that the whole server brings; the client has what sets up a data directory.
+PACKAGES = ("mariadb-server-core", "mariadb-client-core")
 
 
-def program(name: str, package: str) -> str:
-    """The path of a server's program; its package is installed if it is missing."""
+def program(name: str, *needed: str) -> str:
+    """The path of a server's program; packages are installed if it is missing."""
     if _found(name) is None:
-        packages.install([package], report=progress.Progress(name).update)
+        packages.install(needed, report=progress.Progress(name).update)
     found = _found(name)
     if found is None:
-        raise errors.LabError(f"there is no {name}", hint=f"install the package {package} anew")
+        hint = f"apt-get install --reinstall {' '.join(needed)}"
+        raise errors.LabError(f"there is no {name}", hint=hint)
     return found
 
 
@@ -42,7 +45,7 @@ class MariaDBHarness:
         statements = directory / "root.sql"
         statements.write_text(mariadb_sql.start_statements(password))
         arguments = [
-            program("mariadbd", "mariadb-server-core"),
+            program("mariadbd", *PACKAGES),
             "--no-defaults",
             f"--datadir={directory}/data",
             f"--socket={directory}/socket",
@@ -62,7 +65,7 @@ class MariaDBHarness:
         directory = self._scratch.path
         subprocess.run(
             [
-                program("mariadb-install-db", "mariadb-server-core"),
+                program("mariadb-install-db", *PACKAGES),
                 "--no-defaults",
                 f"--datadir={directory}/data",
                 "--user=root",
