@@ -3,6 +3,7 @@
 import shutil
 import socket
 import subprocess
+from contextlib import ExitStack
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
@@ -38,6 +39,7 @@ class MariaDBHarness:
     """Starts one server; `password` is its administrator's."""
 
     def __init__(self, password: str = 'it\'s "root" \\ %s') -> None:
+        server = program("mariadbd", *PACKAGES)
         self.password = password
         self._scratch = ScratchDirectory("cobaltcore-mariadb-")
         self.port = free_port()
@@ -45,7 +47,7 @@ class MariaDBHarness:
         statements = directory / "root.sql"
         statements.write_text(mariadb_sql.start_statements(password))
         arguments = [
-            program("mariadbd", *PACKAGES),
+            server,
             "--no-defaults",
             f"--datadir={directory}/data",
             f"--socket={directory}/socket",
@@ -62,6 +64,26 @@ class MariaDBHarness:
         self._server = process.Child("mariadbd", arguments, directory / "mariadbd.log")
 
     def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            self._start()
+            undo.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the server, and leave nothing."""
+        self._server.kill()
+        self._scratch.remove(keep_logs=False)
+
+    def _start(self) -> None:
         directory = self._scratch.path
         subprocess.run(
             [
@@ -76,16 +98,6 @@ class MariaDBHarness:
         )
         self._server.start()
         self._server.wait_until(self._answers, within=WAIT_LIMIT, what="answering")
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._server.kill()
-        self._scratch.remove(keep_logs=False)
 
     def query(
         self, text: str, values: tuple[Any, ...] = (), *, user: str = "root", password: str = ""

@@ -31,6 +31,26 @@ class RabbitMQHarness:
         self.url = f"http://{HOST}:{self.port}"
 
     def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            self._start()
+            undo.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the broker, and leave nothing."""
+        self._stack.close()
+        self._scratch.remove(keep_logs=False)
+
+    def _start(self) -> None:
         directory = self._scratch.path
         content = rabbitmq_http.definitions(self.username, self.password)
         (directory / "definitions.json").write_text(content)
@@ -59,16 +79,6 @@ class RabbitMQHarness:
             child.start()
             self._stack.callback(child.stop)
         broker.wait_until(self._answers, within=WAIT_LIMIT, what="answering")
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stack.close()
-        self._scratch.remove(keep_logs=False)
 
     def get(self, *path: str, username: str = "", password: str = "") -> Any:
         """What the broker keeps under a path; None if nothing."""
