@@ -27,7 +27,7 @@ class Candidate:
     @property
     def writes(self) -> bool:
         """Whether it answers changes with a write."""
-        return self.case not in ("read", "seen")
+        return self.case.endswith("write")
 
 
 @dataclass(frozen=True, slots=True)
