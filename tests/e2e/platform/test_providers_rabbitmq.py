@@ -53,7 +53,9 @@ def client(lab: Lab, namespace: str, images: dict[str, str]) -> Client:
     lab.create(namespace, _files(), pod)
     lab.wait_for_pod(namespace, "client")
     _wait_for_all(lab, namespace)
-    return Client(lab, namespace)
+    found = Client(lab, namespace)
+    eventually(lambda: found.lets_in("change-me"), "the Service leads to the broker")
+    return found
 
 
 def test_messages_live_through_restart_password_change_and_re_creation(
@@ -63,6 +65,7 @@ def test_messages_live_through_restart_password_change_and_re_creation(
 
     lab.kubectl("delete", "pod", "-n", namespace, "mq-server-0")
     lab.wait_for_pod(namespace, "mq-server-0")
+    eventually(lambda: client.lets_in("change-me"), "the Service leads to the new pod")
     assert client.run("look", password="change-me") == "hello"
 
     _set_password(lab, namespace, "nova-messaging", "second 'secret'")
@@ -78,6 +81,7 @@ def test_messages_live_through_restart_password_change_and_re_creation(
     assert lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"] == volume
     lab.create(namespace, *lab_providers.example("rabbitmq"))
     _wait_for_all(lab, namespace)
+    eventually(lambda: client.lets_in("change-me"), "the Service leads to the new broker")
     assert client.run("look", password="change-me") == "hello"
 
 

@@ -36,6 +36,10 @@ class Client:
             input=f"{password or bound['password']}\n",
         ).strip()  # fmt: skip
 
+    def is_answered(self) -> bool:
+        """Whether the Service leads to a server that takes the password."""
+        return self.ask("PING") == "PONG"
+
 
 @pytest.fixture(scope="module")
 def images(lab: Lab) -> dict[str, str]:
@@ -48,7 +52,9 @@ def client(lab: Lab, namespace: str, images: dict[str, str]) -> Client:
     lab.create(namespace, workloads.pod("client", images["valkey"]))
     lab.wait_for_pod(namespace, "client")
     lab_providers.wait_for(lab, namespace, "valkey", "cache")
-    return Client(lab, namespace)
+    found = Client(lab, namespace)
+    eventually(found.is_answered, "the Service leads to the server")
+    return found
 
 
 def test_data_lives_through_restart_password_change_and_re_creation(
@@ -59,6 +65,7 @@ def test_data_lives_through_restart_password_change_and_re_creation(
 
     lab.kubectl("delete", "pod", "-n", namespace, POD)
     lab.wait_for_pod(namespace, POD)
+    eventually(client.is_answered, "the Service leads to the new pod")
     assert client.ask("GET", "key") == "kept"
 
     odd = base64.b64encode(b"an 'odd' \"one\" \\").decode()
@@ -77,6 +84,7 @@ def test_data_lives_through_restart_password_change_and_re_creation(
     eventually(lambda: not client.binding(), "the binding is gone")
     lab.create(namespace, *lab_providers.example("valkey"))
     lab_providers.wait_for(lab, namespace, "valkey", "cache")
+    eventually(client.is_answered, "the Service leads to the new server")
     assert client.ask("GET", "key") == "kept"
 
 

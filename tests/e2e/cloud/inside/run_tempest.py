@@ -1,6 +1,7 @@
 """Run Tempest against the cloud of the toolbox: `run_tempest.py EXCLUDED REGEX...`; EXCLUDED is a JSON list.
 
-Prints Tempest's own progress, and as the last line one JSON object: names of tests by result.
+Prints Tempest's own progress, and as the last line one JSON object: names of tests by result. A test
+that was chosen and has no result, because its worker died for example, is `lost`.
 """
 
 import configparser
@@ -18,6 +19,7 @@ import tempest  # type: ignore[import-not-found]  # of the toolbox's image
 HOME = Path("/tmp/tempest")
 ALT_FLAVOR = "demo-large"
 RESULTS = {"success": "passed", "fail": "failed", "skip": "skipped"}
+WHOLE_CLASS = "setUpClass ("
 
 
 def settings(cloud: Any) -> dict[str, dict[str, Any]]:
@@ -116,24 +118,36 @@ def run(environment: dict[str, str], *arguments: str) -> None:
     subprocess.run(arguments, cwd=HOME, env=environment, check=False, stdout=sys.stderr)
 
 
-def results(environment: dict[str, str]) -> dict[str, list[str]]:
+def chosen(environment: dict[str, str], selection: tuple[str, ...]) -> list[str]:
+    """Names of the tests that will run."""
+    listed = subprocess.run(
+        ["tempest", "run", "--list-tests", *selection],
+        cwd=HOME, env=environment, check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    return [line for line in listed.splitlines() if line.startswith("tempest.")]
+
+
+def results(environment: dict[str, str], wanted: list[str]) -> dict[str, list[str]]:
     """Names of the last run's tests by result."""
     stream = subprocess.run(
         ["stestr", "last", "--subunit"],
         cwd=HOME, env=environment, check=False, capture_output=True,
     ).stdout  # fmt: skip
     listed = subprocess.run(
-        ["subunit2csv"],
-        input=stream,
-        check=False,
-        capture_output=True,
-        text=False,
+        ["subunit2csv"], input=stream, check=False, capture_output=True
     ).stdout.decode()
-    found: dict[str, list[str]] = {each: [] for each in RESULTS.values()}
+    found: dict[str, list[str]] = {each: [] for each in (*RESULTS.values(), "lost")}
     for row in csv.DictReader(listed.splitlines()):
         if row["status"] in RESULTS:
             found[RESULTS[row["status"]]].append(row["test"])
+    told = {name for names in found.values() for name in names}
+    found["lost"] = [each for each in wanted if each not in told and class_of(each) not in told]
     return found
+
+
+def class_of(test: str) -> str:
+    """The name under which a class is skipped or fails as a whole."""
+    return f"{WHOLE_CLASS}{test.partition('[')[0].rpartition('.')[0]})"
 
 
 def main(excluded: list[str], patterns: list[str]) -> None:
@@ -141,11 +155,10 @@ def main(excluded: list[str], patterns: list[str]) -> None:
     environment = prepare(excluded)
     if not (HOME / ".stestr").exists():
         run(environment, "stestr", "init")
-    run(
-        environment, "tempest", "run", "--concurrency", "2", "--exclude-list", "excluded",
-        "--regex", "|".join(patterns),
-    )  # fmt: skip
-    sys.stdout.write(json.dumps(results(environment)) + "\n")
+    selection = ("--exclude-list", "excluded", "--regex", "|".join(patterns))
+    wanted = chosen(environment, selection)
+    run(environment, "tempest", "run", "--concurrency", "2", *selection)
+    sys.stdout.write(json.dumps(results(environment, wanted)) + "\n")
 
 
 if __name__ == "__main__":
