@@ -20,7 +20,6 @@ HOME = Path("/tmp/tempest")
 ALT_FLAVOR = "demo-large"
 GOOD = {"success": "passed", "skip": "skipped"}
 """Whatever else a test may end with is a failure."""
-WHOLE_CLASS = "setUpClass ("
 
 
 def settings(cloud: Any) -> dict[str, dict[str, Any]]:
@@ -147,7 +146,7 @@ def results(environment: dict[str, str], wanted: list[str]) -> dict[str, list[st
 
 def class_of(test: str) -> str:
     """The name under which a class is skipped or fails as a whole."""
-    return f"{WHOLE_CLASS}{test.partition('[')[0].rpartition('.')[0]})"
+    return f"setUpClass ({test.partition('[')[0].rpartition('.')[0]})"
 
 
 def main(excluded: list[str], patterns: list[str]) -> None:
