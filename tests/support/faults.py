@@ -84,7 +84,11 @@ class FaultTransport:
     faults: list[Fault] = field(default_factory=list)
     streams: StreamFaults = field(default_factory=StreamFaults)
     crash: CrashPoint = field(default_factory=CrashPoint)
+    doom: Callable[[Request], When | None] = lambda request: None
+    """Asked for every call: whether to die at it, for tests that choose as they go."""
     calls: list[Request] = field(default_factory=list)
+    sent: list[Request] = field(default_factory=list)
+    """The calls that went on to the server, whether or not their answers were heard."""
     matched: int = 0
     crashed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -99,6 +103,7 @@ class FaultTransport:
             raise errors.Unreachable("connection reset by a fault before the request")
         if fault.status:
             return Response(fault.status, _status_body(fault.status), fault.retry_after)
+        self.sent.append(request)
         response = await self.inner.send(request)
         if dies == "after":
             self._die()
@@ -165,10 +170,11 @@ class FaultTransport:
         if self.crashed.is_set():
             raise Crash
         self.calls.append(request)
-        if not self.crash.match(request):
-            return None
-        self.matched += 1
-        return self.crash.when if self.matched == self.crash.call else None
+        if self.crash.match(request):
+            self.matched += 1
+            if self.matched == self.crash.call:
+                return self.crash.when
+        return self.doom(request)
 
     def _die(self) -> None:
         self.crashed.set()
