@@ -4,7 +4,7 @@ RUN := .venv/bin/
 # Programs of ours start in half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help up down test test-providers lint e2e e2e-lab e2e-images e2e-platform e2e-network e2e-cloud e2e-healing bench crds docs clean
+.PHONY: help up down test test-providers lint e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing bench crds docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -37,7 +37,7 @@ lint: .venv/bin/cobalt ## format, lint, types, layers, words
 	@$(RUN)python tools/check_shape.py
 	@$(RUN)python tools/generate.py --check
 
-e2e: e2e-lab e2e-images e2e-platform e2e-network e2e-cloud e2e-healing ## the lab with everything real (as root), part by part
+e2e: e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing ## the lab with everything real (as root), part by part
 
 IMAGE_TESTS := $(wildcard tests/e2e/test_images_*.py)
 
@@ -47,7 +47,7 @@ e2e-lab: .venv/bin/cobalt
 e2e-images: .venv/bin/cobalt
 	@$(RUN)pytest $(IMAGE_TESTS)
 
-e2e-platform e2e-network: e2e-%: .venv/bin/cobalt
+e2e-platform e2e-network e2e-services: e2e-%: .venv/bin/cobalt
 	@$(RUN)pytest tests/e2e/$*
 
 HEALING_TESTS := tests/e2e/cloud/test_healing.py

@@ -1,9 +1,9 @@
 import pytest
 
 from cobaltcore.api import ovn
-from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, SERVICE
 from cobaltcore.engine.definition import NotYet
-from cobaltcore.runtime.meta import Object
+from cobaltcore.runtime.meta import Key, Object
 from tests.support import openstack, planning
 
 ENDPOINTS = {
@@ -36,6 +36,34 @@ def test_connections_come_from_the_ovn_cluster_where_they_are_not_given() -> Non
     found = planning.options(planning.facts(neutron, told), "ml2_conf.ini")
     assert found["ovn"]["ovn_nb_connection"] == ENDPOINTS["northbound"]
     assert found["ovn"]["ovn_sb_connection"] == ENDPOINTS["southbound"]
+
+
+@pytest.mark.parametrize(
+    ("given", "whole"),
+    [
+        ("tcp:ovn-nb.ovn-system:6641", "tcp:ovn-nb.ovn-system.svc.cluster.local:6641"),
+        ("tcp:near:6641", "tcp:near.openstack.svc.cluster.local:6641"),
+        ("tcp:other.there.svc:6641", "tcp:other.there.svc.cluster.local:6641"),
+        ("tcp:ovn.example:6641,tcp:[::1]:6641", "tcp:ovn.example:6641,tcp:[::1]:6641"),
+        ("tcp:nb.ovn.example.com:6641", "tcp:nb.ovn.example.com:6641"),
+        ("tcp:10.0.0.1:6641", "tcp:10.0.0.1:6641"),
+    ],
+)
+def test_services_are_told_by_their_whole_names(given: str, whole: str) -> None:
+    connections = {"enabled": True, "nbConnection": given, "sbConnection": given}
+    known = [
+        (SERVICE, {"metadata": {"name": name, "namespace": namespace}})
+        for namespace, name in (("ovn-system", "ovn-nb"), ("openstack", "near"))
+    ]
+    facts = planning.facts(planning.an_object("Neutron", ovn=connections), *known)
+    found = planning.options(facts, "ml2_conf.ini")["ovn"]
+    assert (found["ovn_nb_connection"], found["ovn_sb_connection"]) == (whole, whole)
+
+
+def test_neutron_looks_again_when_a_service_that_it_names_appears() -> None:
+    facts = planning.facts(planning.an_object("Neutron"))
+    named = set(facts.service.references(facts.key, facts.spec))
+    assert {(SERVICE, Key("ovn-system", name)) for name in ("ovn-nb", "ovn-sb")} <= named
 
 
 @pytest.mark.parametrize(

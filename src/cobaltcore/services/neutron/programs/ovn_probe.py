@@ -6,6 +6,7 @@ The files of `ssl:` connections are in the directory OVN_TLS. The last line of a
 is wrong.
 """
 
+import ipaddress
 import json
 import os
 import socket
@@ -26,11 +27,20 @@ def secured(raw: socket.socket) -> socket.socket:
     return context.wrap_socket(raw)
 
 
+def absolute(host: str) -> str:
+    """The host as Open vSwitch looks it up, which knows no search list and wants whole names."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return f"{host}."
+    return host
+
+
 def databases(connection: str) -> list[str]:
     """The databases that a server has."""
     protocol, _, rest = connection.partition(":")
     host, _, port = rest.rpartition(":")
-    address = (host.strip("[]"), int(port))
+    address = (absolute(host.strip("[]")), int(port))
     with socket.create_connection(address, timeout=TIMEOUT_SECONDS) as raw:
         asked = secured(raw) if protocol == "ssl" else raw
         asked.sendall(QUESTION)

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from cobaltcore.api import ovn
-from cobaltcore.api.foreign.kubernetes import SECRET
+from cobaltcore.api.foreign.kubernetes import SECRET, SERVICE
 from cobaltcore.engine import program, tasks
 from cobaltcore.engine.definition import Facts, NotYet, Result, Task
-from cobaltcore.engine.desired import names, secret
+from cobaltcore.engine.desired import names, secret, service
 from cobaltcore.engine.desired.inifile import Sections
 from cobaltcore.engine.verdict import Ready, Waiting
 from cobaltcore.runtime.diff import digest
@@ -17,6 +17,7 @@ TLS_DIR = "/etc/ovn-tls"
 TLS_KEYS = ("tls.crt", "tls.key", "ca.crt")
 PROBE = "ovn_probe.py"
 DEFAULT_CLUSTER = Key("ovn-system", "ovn")
+_INSIDE = ".svc"
 
 
 class Connections(NamedTuple):
@@ -37,7 +38,12 @@ def is_used(facts: Facts) -> bool:
 
 
 def references(key: Key, spec: Any) -> Iterator[tuple[Kind, Key]]:
-    """The OVNCluster and the Secret with its certificate, if the spec leaves them to it."""
+    """Services that the spec names; the OVNCluster and its certificate, if it leaves them to it."""
+    for given in (spec.ovn.nb_connection, spec.ovn.sb_connection):
+        for each in given.split(",") if given is not None else ():
+            meant = _service(_parts(each)[1], key.namespace)
+            if meant is not None:
+                yield SERVICE, meant
     if spec.ovn.nb_connection is None or spec.ovn.tls_secret_ref is None:
         cluster = cluster_key(key, spec)
         yield ovn.CLUSTER, cluster
@@ -57,7 +63,7 @@ def connections(facts: Facts) -> Connections:
     """Given, or told by the OVNCluster."""
     given = facts.spec.ovn
     if given.nb_connection is not None:
-        return Connections(given.nb_connection, given.sb_connection)
+        return Connections(_whole(facts, given.nb_connection), _whole(facts, given.sb_connection))
     key = cluster_key(facts.key, facts.spec)
     found = facts.observed.get(ovn.CLUSTER, key)
     if found is None:
@@ -131,3 +137,30 @@ def _tls_secret(facts: Facts) -> Key:
         return facts.beside(given.name)
     cluster = cluster_key(facts.key, facts.spec)
     return Key(cluster.namespace, names.certificate_secret(cluster.name))
+
+
+def _whole(facts: Facts, given: str) -> str:
+    """Connections with the whole names of Services: Open vSwitch knows no search list."""
+    found = []
+    for each in given.split(","):
+        protocol, host, port = _parts(each)
+        meant = _service(host, facts.key.namespace)
+        # Two words may be a name of the outside world as well.
+        if meant and (host.endswith(_INSIDE) or facts.observed.get(SERVICE, meant)):
+            host = service.host(meant)
+        found.append(f"{protocol}:{host}:{port}")
+    return ",".join(found)
+
+
+def _parts(connection: str) -> tuple[str, str, str]:
+    protocol, _, rest = connection.partition(":")
+    host, _, port = rest.rpartition(":")
+    return protocol, host, port
+
+
+def _service(host: str, namespace: str) -> Key | None:
+    """The Service that a name means to pods of a namespace, if it is short enough for one."""
+    name, *rest = host.removesuffix(_INSIDE).split(".")
+    if host.startswith("[") or len(rest) > 1:
+        return None
+    return Key(rest[0] if rest else namespace, name)

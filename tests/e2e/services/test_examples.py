@@ -1,0 +1,106 @@
+"""The examples of the requirements with real pods, each by itself: Ready, as shown, and of use."""
+
+from typing import Any
+
+import pytest
+
+from cobaltcore.runtime.meta import Object
+from tests.support import lab_examples
+from tests.support.cloud import Cloud
+from tests.support.lab import Lab, eventually
+from tests.support.lab_ovn import NODES
+
+SERVICES = [each for each in lab_examples.KINDS if each != "OVNCluster"]
+
+
+@pytest.mark.parametrize("kind", lab_examples.KINDS)
+def test_an_example_becomes_ready_with_the_conditions_that_are_shown(
+    lab: Lab, applied: dict[str, Object], kind: str
+) -> None:
+    told = _status_when_ready(lab, applied[kind])["conditions"]
+    assert {each["type"] for each in told} >= lab_examples.shown_conditions(kind)
+    assert {each["type"]: each["status"] for each in told if each["status"] != "True"} == {}
+
+
+@pytest.mark.parametrize("kind", SERVICES)
+def test_the_endpoint_is_the_one_that_is_shown(
+    lab: Lab, applied: dict[str, Object], kind: str
+) -> None:
+    endpoint = _status_when_ready(lab, applied[kind])["endpoint"]
+    assert endpoint == lab_examples.shown_endpoint(kind)
+
+
+def test_ovn_tells_encrypted_endpoints_and_counts_every_hypervisor(
+    lab: Lab, applied: dict[str, Object]
+) -> None:
+    told = _status_when_ready(lab, applied["OVNCluster"])
+    host = "ovn-system.svc.cluster.local"
+    assert told["endpoints"] == {
+        "northbound": f"ssl:ovn-nb.{host}:6641",
+        "southbound": f"ssl:ovn-sb.{host}:6642",
+    }
+    assert (told["chassisCount"], told["activeControllers"]) == (len(NODES), len(NODES))
+
+
+def test_nova_counts_the_hypervisors_of_its_cell(lab: Lab, applied: dict[str, Object]) -> None:
+    told = _status_when_ready(lab, applied["Nova"])
+    assert told["cells"] == [{"name": "cell1", "status": "Ready", "computeNodes": len(NODES)}]
+
+
+def test_cinder_tells_the_room_in_its_backend(lab: Lab, applied: dict[str, Object]) -> None:
+    (backend,) = _status_when_ready(lab, applied["Cinder"])["backends"]
+    room = backend.pop("availableCapacityGb")
+    assert backend == {"name": "ceph-rbd", "status": "Ready"}
+    assert room > 0
+
+
+def test_nobody_asked_for_a_control_plane(lab: Lab, applied: dict[str, Object]) -> None:
+    assert lab.get("controlplanes", "-A")["items"] == []
+
+
+def test_the_services_work_together_at_these_endpoints(
+    lab: Lab, applied: dict[str, Object], cloud: Cloud
+) -> None:
+    for each in applied.values():
+        _status_when_ready(lab, each)
+    assert cloud.get("token", "issue")["id"]
+    catalogue = {each["Name"]: each["Endpoints"] for each in cloud.get("catalog", "list")}
+    for kind in SERVICES:
+        urls = {each["url"] for each in catalogue[kind.lower()]}
+        assert all(url.startswith(lab_examples.shown_endpoint(kind)) for url in urls), urls
+
+    given = ("--file", "/guest/disk.raw", "--disk-format", "raw", "--container-format", "bare")
+    image = cloud.get("image", "create", *given, "given")["id"]
+    cloud.becomes("image", image, "active")
+    volume = cloud.get("volume", "create", "--image", image, "--size", "1", "kept")["id"]
+    cloud.becomes("volume", volume, "available")
+    cloud.run("volume", "delete", volume)
+    cloud.run("image", "delete", image)
+
+    agents = cloud.get("network", "agent", "list")
+    assert {each["Host"] for each in agents if each["Alive"]} == set(NODES)
+    computes = cloud.get("compute", "service", "list", "--service", "nova-compute")
+    assert {each["Host"] for each in computes if each["State"] == "up"} == set(NODES)
+    assert len(cloud.get("hypervisor", "list")) == len(NODES)
+
+
+def _status_when_ready(lab: Lab, example: Object) -> dict[str, Any]:
+    """Wait until an object is Ready in the form that it has now; what it says then."""
+    kind, meta = example["kind"].lower(), example["metadata"]
+    status: dict[str, Any] = {}
+
+    def is_ready() -> bool:
+        found = lab.get(kind, "-n", meta["namespace"], meta["name"])
+        status.clear()
+        status.update(found.get("status", {}))
+        ready = [c["status"] for c in status.get("conditions", ()) if c["type"] == "Ready"]
+        return (
+            ready == ["True"] and status["observedGeneration"] == found["metadata"]["generation"]
+        )
+
+    try:
+        eventually(is_ready, f"{example['kind']} {meta['name']} is Ready")
+    except AssertionError as error:
+        pods = lab.attempt("get", "pods", "-A", "-o", "wide")
+        raise AssertionError(f"{error}\n{status.get('conditions')}\n{pods}") from error
+    return status

@@ -1,0 +1,16 @@
+import pytest
+
+from cobaltcore.services.neutron.programs import ovn_probe
+
+
+@pytest.mark.parametrize(
+    ("host", "looked_up"),
+    [
+        ("ovn-nb.ovn-system", "ovn-nb.ovn-system."),
+        ("ovn-nb.ovn-system.svc.cluster.local", "ovn-nb.ovn-system.svc.cluster.local."),
+        ("10.0.0.1", "10.0.0.1"),
+        ("fd00::1", "fd00::1"),
+    ],
+)
+def test_names_are_looked_up_as_open_vswitch_does_it(host: str, looked_up: str) -> None:
+    assert ovn_probe.absolute(host) == looked_up
