@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,8 @@ from tests.support import busybox, workloads
 
 T = TypeVar("T")
 
+GIVEN = "COBALT_E2E_LAB"
+"""The variable that names a lab which runs already."""
 PATIENCE_SECONDS = 600.0
 # Asking costs a process each time: soon at first, then less and less often.
 FIRST_PAUSE_SECONDS = 0.1
@@ -181,6 +184,20 @@ class Lab:
         self.down("--purge")
         assert self.name not in cgroups.instances(cgroups.find())
         assert self.name not in {owner.name for owner in links.owners()}
+
+
+@contextmanager
+def given_or_own(root: Path, up: Callable[[Lab], object]) -> Iterator[Lab]:
+    """The lab that the environment names, or one that is started here and removed at the end."""
+    if name := os.environ.get(GIVEN):
+        yield Lab(home.root(os.environ), name)
+        return
+    found = Lab(root)
+    try:
+        up(found)
+        yield found
+    finally:
+        found.remove()
 
 
 def kill(pid: int) -> None:

@@ -9,28 +9,22 @@ from typing import Any
 
 import pytest
 
-from cobaltcore.lab import home
 from tests.support.cloud import NAMESPACE, Cloud
-from tests.support.lab import Lab
+from tests.support.lab import GIVEN, Lab, given_or_own
 from tests.support.samples import sampling
-
-GIVEN_LAB = "COBALT_E2E_LAB"
 
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A lab whose demo server has answered."""
-    if name := os.environ.get(GIVEN_LAB):
-        yield Lab(home.root(os.environ), name)
-        return
-    found = Lab(tmp_path_factory.mktemp("labs"))
-    try:
-        with sampling(found, NAMESPACE, "lab") as seen:
-            found.up("--audit", until="demo")
+
+    def up(own: Lab) -> None:
+        with sampling(own, NAMESPACE, "lab") as seen:
+            own.up("--audit", until="demo")
         _SAMPLES.extend(seen)
+
+    with given_or_own(tmp_path_factory.mktemp("labs"), up) as found:
         yield found
-    finally:
-        found.remove()
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +40,7 @@ _SAMPLES: list[dict[str, Any]] = []
 @pytest.fixture
 def samples(lab: Lab) -> list[dict[str, Any]]:
     """Every status of the control plane while it came up."""
-    if GIVEN_LAB in os.environ:
+    if GIVEN in os.environ:
         pytest.skip("a lab that runs already came up before the tests began")
     return _SAMPLES
 

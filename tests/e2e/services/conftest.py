@@ -3,20 +3,17 @@
 COBALT_E2E_LAB=NAME uses a lab that runs already (`cobalt up --until operators`) instead of making one.
 """
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
-from cobaltcore.lab import home
 from cobaltcore.lab.cloud import objects as lab_objects
 from cobaltcore.runtime.meta import Object
 from tests.support import lab_examples, lab_providers, workloads
 from tests.support.cloud import Cloud
-from tests.support.lab import Lab
+from tests.support.lab import Lab, given_or_own
 from tests.support.standalone import SPACE, Engineer
 
-GIVEN_LAB = "COBALT_E2E_LAB"
 # Nodes pull these when they need them; what is up to date is not built again.
 IMAGES = (*lab_objects.SERVICES, "memcached", "ovn", "ovs", "libvirt", "guest", "tempest")
 
@@ -24,15 +21,9 @@ IMAGES = (*lab_objects.SERVICES, "memcached", "ovn", "ovs", "libvirt", "guest", 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A lab that would run a cloud if somebody asked for one."""
-    if name := os.environ.get(GIVEN_LAB):
-        yield Lab(home.root(os.environ), name)
-        return
-    found = Lab(tmp_path_factory.mktemp("labs"))
-    try:
-        found.up(until="operators")
+    root = tmp_path_factory.mktemp("labs")
+    with given_or_own(root, lambda own: own.up(until="operators")) as found:
         yield found
-    finally:
-        found.remove()
 
 
 @pytest.fixture(scope="session")
