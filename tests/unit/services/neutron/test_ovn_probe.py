@@ -8,6 +8,7 @@ from cobaltcore.services.neutron.programs import ovn_probe
     [
         ("ovn-nb.ovn-system", "ovn-nb.ovn-system."),
         ("ovn-nb.ovn-system.svc.cluster.local", "ovn-nb.ovn-system.svc.cluster.local."),
+        ("ovn-nb.example.org.", "ovn-nb.example.org."),
         ("10.0.0.1", "10.0.0.1"),
         ("fd00::1", "fd00::1"),
     ],

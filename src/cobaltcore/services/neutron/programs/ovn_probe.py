@@ -32,7 +32,7 @@ def absolute(host: str) -> str:
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        return f"{host}."
+        return f"{host.removesuffix('.')}."
     return host
 
 
