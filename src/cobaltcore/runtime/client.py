@@ -2,18 +2,18 @@
 
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
 from datetime import timedelta
 from functools import cache
 from typing import Any
 
 import msgspec
-from prometheus_client import Counter
 
 from cobaltcore.runtime import errors, execution, paths, stream
 from cobaltcore.runtime.clock import Clock, SystemClock
+from cobaltcore.runtime.counting import Count
 from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, Scope, key_of
 from cobaltcore.runtime.metrics import API_REQUESTS
+from cobaltcore.runtime.sighting import Sighting
 from cobaltcore.runtime.transport import Request, Response, Transport
 
 PAGE_SIZE = 500
@@ -82,13 +82,12 @@ class Client:
         path = paths.collection(kind, scope.namespace)
         request = Request("GET", path, params, accept=accept)
         API_REQUESTS.labels("WATCH", kind.kind).inc()
+        events = stream.Events()
         try:
-            async with (
-                self._transport.stream(request, idle_timeout=WATCH_IDLE_SECONDS) as chunks,
-                aclosing(stream.events(chunks)) as events,
-            ):
-                async for event in events:
-                    yield event
+            async with self._transport.stream(request, idle_timeout=WATCH_IDLE_SECONDS) as pieces:
+                async for piece in pieces:
+                    for event in events.of(piece):
+                        yield event
         except errors.NotFound as error:
             raise _kind_missing(kind, error) from error
 
@@ -116,6 +115,13 @@ class Client:
         path = paths.item(kind, key_of(obj), subresource)
         body = msgspec.json.encode(obj)
         return await self._object(kind, Request("PATCH", path, params, body, APPLY))
+
+    async def apply_status(self, kind: Kind, obj: Mapping[str, Any], *, manager: str) -> Sighting:
+        """Apply the status in `obj` as `manager`, which takes over what others said."""
+        params = {"fieldManager": manager, "force": "true"}
+        path = paths.item(kind, key_of(obj), "status")
+        request = Request("PATCH", path, params, msgspec.json.encode(obj), APPLY)
+        return Sighting.read(await self._answer(kind, request))
 
     async def patch(
         self, kind: Kind, key: Key, patch: Mapping[str, Any], *, subresource: str = ""
@@ -170,6 +176,10 @@ class Client:
         await self._transport.close()
 
     async def _object(self, kind: Kind, request: Request) -> Object:
+        decoded: Object = msgspec.json.decode(await self._answer(kind, request))
+        return decoded
+
+    async def _answer(self, kind: Kind, request: Request) -> bytes:
         try:
             response = await self._send(kind.kind, request)
         except errors.NotFound as error:
@@ -177,8 +187,7 @@ class Client:
             if error.reason != "NotFound":
                 raise _kind_missing(kind, error) from error
             raise
-        decoded: Object = msgspec.json.decode(response.body)
-        return decoded
+        return response.body
 
     async def _send(self, label: str, request: Request) -> Response:
         for attempt in range(THROTTLED_TRIES):
@@ -195,7 +204,7 @@ class Client:
 
 
 @cache
-def _counter(method: str, label: str) -> Counter:
+def _counter(method: str, label: str) -> Count:
     """The counter of one sort of request; methods and kinds are few."""
     return API_REQUESTS.labels(method, label)
 

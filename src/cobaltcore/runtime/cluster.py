@@ -10,7 +10,8 @@ from cobaltcore.runtime import errors
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.informer import Informer
-from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, Scope, key_of
+from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, Scope
+from cobaltcore.runtime.sighting import Sighting
 from cobaltcore.runtime.store import Change, version_of
 
 
@@ -63,16 +64,19 @@ class Cluster:
 
     def observe(self, kind: Kind, obj: Object) -> None:
         """Take in an answer of the server, ahead of the watch."""
+        self.see(kind, Sighting.of(obj))
+
+    def see(self, kind: Kind, seen: Sighting) -> None:
+        """Take in a state of an object, ahead of the watch."""
         informer = self.informer(kind)
         if informer.scope.metadata_only:
-            obj["metadata"].pop("managedFields", None)
-            self._contents[kind, key_of(obj)] = obj
-            obj = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
-        informer.observe(obj)
+            obj = self._contents[kind, seen.key] = seen.object
+            seen = Sighting.of({name: obj[name] for name in ("apiVersion", "kind", "metadata")})
+        informer.observe(seen)
 
     def _drop_outdated(self, kind: Kind, change: Change) -> None:
         content = self._contents.get((kind, change.key))
         if content is None:
             return
-        if change.new is None or version_of(content) < version_of(change.new):
+        if change.after is None or version_of(content) < change.after.version:
             del self._contents[kind, change.key]

@@ -8,8 +8,8 @@ found by comparing. A watch that is silent for longer than bookmarks allow is op
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from cobaltcore.runtime import errors, log
@@ -18,8 +18,9 @@ from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, Scope, key_of
 from cobaltcore.runtime.metrics import WATCH_RESTARTS, WATCH_SEEN
-from cobaltcore.runtime.store import Change, IndexFunction, Store, version_of
-from cobaltcore.runtime.stream import WatchEvent
+from cobaltcore.runtime.sighting import Sighting
+from cobaltcore.runtime.store import Change, IndexFunction, Store, Telling
+from cobaltcore.runtime.stream import EventType
 
 Handler = Callable[[Change], None]
 
@@ -51,7 +52,7 @@ class Informer:
         self._clock = clock or SystemClock()
         self._store = Store()
         self._handlers: list[Handler] = []
-        self._version = ""
+        self._version = 0
         self._watch_list = True
         self._backoff = Backoff(first=0.1, longest=30)
         self._heard = 0.0
@@ -61,8 +62,8 @@ class Informer:
     def on_change(self, handler: Handler) -> None:
         """Call `handler` for every change, and at once for everything already known."""
         self._handlers.append(handler)
-        for obj in self._store.objects():
-            handler(Change(key_of(obj), None, obj, initial=True))
+        for known in self._store.known():
+            handler(Change(known.key, None, known, initial=True))
 
     def add_index(self, name: str, function: IndexFunction) -> None:
         """Keep objects findable by the values that `function` tells of them."""
@@ -80,18 +81,13 @@ class Informer:
         """Cached objects by an index."""
         return self._store.find(index, value)
 
-    def observe(self, obj: Object) -> None:
+    def observe(self, seen: Sighting) -> None:
         """Take in the answer to a write of ours, ahead of the watch."""
-        self._put(obj)
+        self._put(seen)
 
-    @contextmanager
-    def telling(self, key: Key, status: Mapping[str, Any]) -> Iterator[None]:
+    def telling(self, key: Key, status: Mapping[str, Any]) -> Telling:
         """While we write this status of an object, its coming back is no news."""
-        self._store.telling[key] = status
-        try:
-            yield
-        finally:
-            self._store.telling.pop(key, None)
+        return Telling(self._store, key, status)
 
     async def run(self) -> None:
         """Follow the server until cancelled; raise only what waiting cannot cure at the start."""
@@ -100,7 +96,7 @@ class Informer:
             try:
                 await self._follow()
             except errors.Gone:
-                self._version = ""
+                self._version = 0
             except errors.RuntimeFault as error:
                 await self._get_over(error)
             else:
@@ -135,20 +131,23 @@ class Informer:
     async def _watch(self, seen: set[Key] | None) -> None:
         """Handle events; while `seen` is a set they are the initial state, gathered in it."""
         watch = self._client.watch(
-            self.kind, self.scope, version=self._version, initial=seen is not None
+            self.kind, self.scope, version=str(self._version or ""), initial=seen is not None
         )
         async with aclosing(watch) as events:
             async for event in events:
                 self._heard = time.time()
-                version = event.object["metadata"]["resourceVersion"]
                 if seen is None:
-                    self._version = version
-                    self._take(event, initial=False)
-                elif event.type != "BOOKMARK":
-                    seen.add(key_of(event.object))
-                    self._take(event, initial=True)
-                elif _ends_initial_events(event.object):
-                    self._version = version
+                    state = Sighting.read(event.object)
+                    self._version = state.version
+                    self._take(event.type, state, initial=False)
+                    continue
+                # At a start everything is looked at; bytes that wait for it only take memory.
+                state = Sighting.decoded(event.object)
+                if event.type != "BOOKMARK":
+                    seen.add(state.key)
+                    self._take(event.type, state, initial=True)
+                elif _ends_initial_events(state.object):
+                    self._version = state.version
                     self._finish(seen)
                     seen = None
 
@@ -159,31 +158,28 @@ class Informer:
             version = version or list_version
             for obj in items:
                 seen.add(key_of(obj))
-                self._put(obj, initial=True)
-        self._version = version
+                self._put(Sighting.of(obj), initial=True)
+        self._version = int(version or 0)
         self._finish(seen)
 
     def _finish(self, seen: set[Key]) -> None:
-        version = int(self._version) if self._version else NEWEST
-        for change in self._store.retain(seen, version=version):
+        for change in self._store.retain(seen, version=self._version or NEWEST):
             self._tell(change)
         self._backoff.forget(self.kind)
         self.synced.set()
 
-    def _take(self, event: WatchEvent, *, initial: bool) -> None:
-        if event.type == "BOOKMARK":
+    def _take(self, happened: EventType, state: Sighting, *, initial: bool) -> None:
+        if happened == "BOOKMARK":
             return
-        if event.type == "DELETED":
-            change = self._store.remove(key_of(event.object), version=version_of(event.object))
+        if happened == "DELETED":
+            change = self._store.remove(state.key, version=state.version)
             if change is not None:
                 self._tell(change)
         else:
-            self._put(event.object, initial=initial)
+            self._put(state, initial=initial)
 
-    def _put(self, obj: Object, *, initial: bool = False) -> None:
-        # Field ownership is the server's book-keeping and half of an object's size.
-        obj["metadata"].pop("managedFields", None)
-        change = self._store.put(obj, initial=initial and not self.synced.is_set())
+    def _put(self, state: Sighting, *, initial: bool = False) -> None:
+        change = self._store.put(state, initial=initial and not self.synced.is_set())
         if change is not None:
             self._tell(change)
 

@@ -31,8 +31,7 @@ class Struct(
     """Base of every typed object: frozen, camelCase on the wire, defaults left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """One served resource type, enough to build its URLs."""
 
     group: str

@@ -1,30 +1,25 @@
 """Figures about the runtime itself, in Prometheus form."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Gauge
+
+from cobaltcore.runtime.counting import Counts, Histogram
 
 REGISTRY = CollectorRegistry()
 
-API_REQUESTS = Counter(
+API_REQUESTS = Counts(
     "cobalt_api_requests", "Requests sent to API servers", ["verb", "kind"], registry=REGISTRY
 )
 QUEUE_DEPTH = Gauge(
     "cobalt_queue_depth", "Keys that wait for a worker", ["controller"], registry=REGISTRY
 )
-PASSES = Counter(
+PASSES = Counts(
     "cobalt_passes", "Finished passes by outcome", ["controller", "outcome"], registry=REGISTRY
 )
 PASS_SECONDS = Histogram(
     "cobalt_pass_seconds",
     "Duration of passes",
     ["controller"],
-    buckets=(0.001, 0.005, 0.025, 0.1, 0.5, 2, 10, 60),
-    registry=REGISTRY,
-)
-STEP_SECONDS = Histogram(
-    "cobalt_step_seconds",
-    "Duration of the steps of a pass",
-    ["controller", "step"],
-    buckets=(0.001, 0.01, 0.1, 1, 10),
+    bounds=(0.001, 0.005, 0.025, 0.1, 0.5, 2, 10, 60),
     registry=REGISTRY,
 )
 WATCH_SEEN = Gauge(
@@ -33,7 +28,7 @@ WATCH_SEEN = Gauge(
     ["cluster", "kind"],
     registry=REGISTRY,
 )
-WATCH_RESTARTS = Counter(
+WATCH_RESTARTS = Counts(
     "cobalt_watch_restarts", "Watches opened again", ["cluster", "kind"], registry=REGISTRY
 )
 LEADER = Gauge(

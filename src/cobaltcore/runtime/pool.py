@@ -42,14 +42,19 @@ class Pool:
         self._open: dict[Connection, SSLContext | None] = {}
         self._idle: list[Connection] = []
 
-    async def take(self, tls: SSLContext | None, *, fresh: bool = False) -> Connection:
-        """A connection with these TLS settings, kept or new; give it back in any case."""
-        while self._idle and not fresh:
+    def kept(self, tls: SSLContext | None) -> Connection | None:
+        """A connection with these TLS settings that is there; give it back in any case."""
+        now = asyncio.get_running_loop().time()
+        while self._idle:
             connection = self._idle.pop()
-            rested = asyncio.get_running_loop().time() - connection.idle_since
+            rested = now - connection.idle_since
             if connection.reusable and self._open[connection] is tls and rested < IDLE_SECONDS:
                 return connection
             connection.close()
+        return None
+
+    async def connect(self, tls: SSLContext | None) -> Connection:
+        """A new connection with these TLS settings; give it back in any case."""
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 connection = await self._connect(tls)

@@ -25,6 +25,6 @@ async def write(
         "status": status,
     }
     with cluster.informer(kind).telling(key_of(live), status):
-        result = await cluster.client.apply(kind, body, manager=manager, subresource="status")
-        cluster.observe(kind, result)
+        answer = await cluster.client.apply_status(kind, body, manager=manager)
+        cluster.see(kind, answer)
     return True

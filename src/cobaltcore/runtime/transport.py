@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import socket
 import weakref
 from collections.abc import AsyncIterator, Mapping
@@ -21,6 +22,7 @@ from cobaltcore.runtime.pool import Pool, Server
 Headers = tuple[tuple[str, str], ...]
 
 _PATH_CHARACTERS = "/:@!$&'()*+,;=-._~%?"
+_PLAIN_PATH = re.compile(r"[\w/:.-]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,20 +59,18 @@ class Connection:
     proxy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One HTTP request, without host and credentials."""
 
     method: str
     path: str
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str] = {}
     body: bytes = b""
     content_type: str = "application/json"
     accept: str = "application/json"
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """One HTTP answer."""
 
     status: int
@@ -260,30 +260,35 @@ class HttpTransport:
     ) -> http1.Connection:
         tls = (identity.ssl or self._tls) if self._tls else None
         written = self._written(identity, request)
-        try:
-            return await self._begin(await self._pool.take(tls), written, within)
-        except http1.Stale:
-            # The server may have carried out a write before it closed the connection.
-            if request.method != "GET":
-                raise
-        return await self._begin(await self._pool.take(tls, fresh=True), written, within)
+        kept = self._pool.kept(tls)
+        if kept is not None:
+            try:
+                await self._begin(kept, written, within)
+            except http1.Stale:
+                # The server may have carried out a write before it closed the connection.
+                if request.method != "GET":
+                    raise
+            else:
+                return kept
+        new = await self._pool.connect(tls)
+        await self._begin(new, written, within)
+        return new
 
-    async def _begin(
-        self, answer: http1.Connection, written: bytes, within: float
-    ) -> http1.Connection:
+    async def _begin(self, answer: http1.Connection, written: bytes, within: float) -> None:
         answer.send(written)
         try:
             await answer.head(within=within)
         except BaseException:
             self._pool.give_back(answer)
             raise
-        return answer
 
     def _written(self, identity: Identity, request: Request) -> bytes:
         """A request as it goes over the wire."""
         if self._head is None or self._head[0] is not identity:
             self._head = (identity, self._common_headers(identity))
-        target = quote(self._path + request.path, safe=_PATH_CHARACTERS)
+        target = self._path + request.path
+        if not _PLAIN_PATH.fullmatch(target):
+            target = quote(target, safe=_PATH_CHARACTERS)
         if request.params:
             target += _query(tuple(request.params.items()))
         line = f"{request.method} {target} HTTP/1.1\r\nAccept: {request.accept}\r\n".encode()

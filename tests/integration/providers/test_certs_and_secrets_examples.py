@@ -1,6 +1,5 @@
 """The examples of certificates and secrets become ready as they are written."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from tests.support.providing import condition, content, install, providing, vali
 from tests.support.rights import as_provider
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "providers"
-OLD_FORM = replace(EXTERNAL_SECRET, version="v1beta1")
+OLD_FORM = EXTERNAL_SECRET._replace(version="v1beta1")
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ async def test_an_object_of_somebody_else_is_not_adopted(
     created = await client.create(CONFIG_MAP, {"apiVersion": "v1", "kind": "ConfigMap", **theirs})
     async with _applying(control_plane) as (cluster, applier):
         if cached:
-            cluster.informer(CONFIG_MAP).observe(created)
+            cluster.observe(CONFIG_MAP, created)
         ours = {"metadata": theirs["metadata"], "data": {"a": "ours"}}
         with pytest.raises(ForeignObject, match="taken"):
             await applier.apply([Desired(CONFIG_MAP, ours)])

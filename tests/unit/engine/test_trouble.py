@@ -9,6 +9,7 @@ from cobaltcore.engine import trouble
 from cobaltcore.engine.desired import names
 from cobaltcore.engine.observe import Observed
 from cobaltcore.runtime.meta import Key, Kind, Object
+from cobaltcore.runtime.sighting import Sighting
 from cobaltcore.runtime.store import Store
 
 SELECTOR = names.selector("nova", "nova", "api")
@@ -28,7 +29,7 @@ def told(*pods: Object) -> str:
     store = Store()
     store.add_index(trouble.INDEX, trouble._set_of)
     for pod in pods:
-        store.put(pod)
+        store.put(Sighting.of(pod))
 
     def lookup(kind: Kind, key: Key) -> Object | None:
         return store.get(key) if kind == POD else None

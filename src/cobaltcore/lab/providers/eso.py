@@ -4,7 +4,6 @@ The systems behind stores are the table BACKENDS; the rest of the provider knows
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import timedelta
 
 import msgspec
@@ -100,7 +99,7 @@ def _controllers(setting: provider.Setting) -> Iterable[Controller]:
 PROVIDER = provider.Provider(
     "eso",
     tuple(
-        replace(kind, version=version)
+        kind._replace(version=version)
         for kind, versions in (
             (SECRET_STORE, ("v1", "v1beta1")),
             (CLUSTER_SECRET_STORE, ("v1", "v1beta1")),

@@ -1,7 +1,10 @@
 import asyncio
 from datetime import timedelta
 
+from prometheus_client import CollectorRegistry
+
 from cobaltcore.runtime.controller import Controller
+from cobaltcore.runtime.counting import Histogram
 from cobaltcore.runtime.meta import Key
 from cobaltcore.runtime.metrics import REGISTRY
 
@@ -33,3 +36,16 @@ async def test_queue_depth_and_passes_are_told_as_they_are() -> None:
     assert _value("cobalt_queue_depth", controller="depth") == 0
     assert _value("cobalt_passes_total", controller="depth", outcome="done") == 3
     assert _value("cobalt_pass_seconds_count", controller="depth") == 3
+
+
+def test_durations_are_told_as_a_histogram() -> None:
+    registry = CollectorRegistry()
+    took = Histogram("sample_seconds", "A sample", ["of"], bounds=(0.1, 2), registry=registry)
+    for seconds in (0.1, 0.5, 1, 7):
+        took.labels("this").observe(seconds)
+    up_to = {
+        bound: registry.get_sample_value("sample_seconds_bucket", {"of": "this", "le": bound})
+        for bound in ("0.1", "2.0", "+Inf")
+    }
+    assert up_to == {"0.1": 1, "2.0": 3, "+Inf": 4}
+    assert registry.get_sample_value("sample_seconds_sum", {"of": "this"}) == 8.6
