@@ -1,5 +1,6 @@
 """What a hypervisor's switch is made to be: the pure part of the program beside it."""
 
+from pathlib import Path
 from typing import Any
 
 from cobaltcore.operators.ovn.inside import keep_settings
@@ -70,3 +71,12 @@ def test_a_choice_of_the_user_is_not_questioned() -> None:
 def test_the_kernel_is_asked_for_families_of_messages() -> None:
     assert keep_settings.has_family("nlctrl")
     assert not keep_settings.has_family("cobaltcore")
+
+
+def test_interfaces_that_are_down_are_found(tmp_path: Path) -> None:
+    for name, flags in (("tap-up", "0x1103"), ("tap-down", "0x1102")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "flags").write_text(f"{flags}\n")
+    (tmp_path / "vanished").mkdir()
+    (tmp_path / "bonding_masters").touch()
+    assert keep_settings.fallen(tmp_path) == {"tap-down"}

@@ -2,7 +2,8 @@
 
 It looks every second whether the settings or the switch's interfaces have changed, and makes sure of
 everything from time to time. A switch in user space loses its interfaces with their addresses when it
-starts again; they are back a moment later.
+starts again; they are back a moment later. It may also take down an interface of a server for good:
+it writes back flags that it read before somebody else brought the interface up.
 Only the standard library and Open vSwitch's own programs are at hand.
 """
 
@@ -18,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 SETTINGS = Path("/etc/ovn-chassis")
-SOCKET = "/run/openvswitch/db.sock"
+ASK = ("--db=unix:/run/openvswitch/db.sock", "--timeout=10")
 KEPT = Path("/tmp/settings-kept")  # noqa: S108 a file in the container
+INTERFACES = Path("/sys/class/net")
+UP = 1
 INTEGRATION, TUNNELS = "br-int", "br-tun"
 LOOK_SECONDS = 1.0
 RENEW_SECONDS = 30.0
@@ -124,7 +127,7 @@ def has_family(name: str) -> bool:
 def interfaces(told: Settings) -> tuple[str, ...]:
     """Identities of the switch's own interfaces: they change when it starts again."""
     names = (INTEGRATION, TUNNELS, *told["bridges"].values())
-    paths = [Path(f"/sys/class/net/{name}/ifindex") for name in names]
+    paths = [INTERFACES / name / "ifindex" for name in names]
     return tuple(path.read_text() if path.exists() else "" for path in paths)
 
 
@@ -134,7 +137,7 @@ def apply(told: Settings) -> None:
     joined: list[str] = []
     for each in database_changes(told, datapath):
         joined += ["--", *each]
-    _run("ovs-vsctl", f"--db=unix:{SOCKET}", "--timeout=10", "--no-wait", *joined)
+    _run("ovs-vsctl", *ASK, "--no-wait", *joined)
     for name, value in kernel_settings(told, datapath).items():
         path = Path("/proc/sys/net") / name
         if path.exists():
@@ -143,41 +146,82 @@ def apply(told: Settings) -> None:
         _run(*command)
 
 
-def keep(path: Path) -> None:
-    """Look again and again, for ever."""
-    done: tuple[str, tuple[str, ...]] | None = None
-    renewed = 0.0
-    while True:
-        now = time.monotonic()
-        text = path.read_text() if path.exists() else ""
-        seen = (text, interfaces(json.loads(text)) if text else ())
-        if text and (seen != done or now - renewed > RENEW_SECONDS):
-            renewed = now
-            done = seen if _succeeds(json.loads(text)) else None
-        elif not text:
+def fallen(directory: Path) -> set[str]:
+    """Names of interfaces that are not up."""
+    found = set()
+    for each in directory.iterdir():
+        try:
+            flags = int((each / "flags").read_text(), 16)
+        except OSError:
+            continue  # gone meanwhile, or no interface
+        if not flags & UP:
+            found.add(each.name)
+    return found
+
+
+def raise_plugged(names: set[str]) -> set[str]:
+    """Bring up those that servers are behind; return the rest, which is none of our business."""
+    plugged = set(_run("ovs-vsctl", *ASK, "list-ifaces", INTEGRATION).split())
+    for name in sorted(names & plugged):
+        # One that has gone with its server meanwhile is fine, any other is found again.
+        done = subprocess.run(["ip", "link", "set", name, "up"], check=False, capture_output=True)  # noqa: S603, S607 our words
+        if not done.returncode:
+            sys.stderr.write(f"interface {name} was down\n")
+    return names - plugged
+
+
+class Keeper:
+    """Looks again and again, and remembers what needs no second look."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._done: tuple[str, tuple[str, ...]] | None = None
+        self._strangers: set[str] = set()
+        self._renewed = 0.0
+
+    def look(self) -> None:
+        """Mend what is not as it should be; what refuses is tried again at the next look."""
+        text = self._path.read_text() if self._path.exists() else ""
+        try:
+            is_kept = bool(text) and self._mend(text)
+        except subprocess.CalledProcessError as error:
+            said = (error.stderr or "").strip().splitlines()
+            sys.stderr.write(f"{error.cmd[0]}: {said[-1] if said else error.returncode}\n")
+            is_kept = False
+        if not is_kept:
+            self._done = None
             KEPT.unlink(missing_ok=True)
+        elif not KEPT.exists():
+            sys.stderr.write(f"the switch is as told: {text}\n")
+            KEPT.touch()
+
+    def _mend(self, text: str) -> bool:
+        told = json.loads(text)
+        seen = (text, interfaces(told))
+        if seen != self._done or time.monotonic() - self._renewed > RENEW_SECONDS:
+            apply(told)
+            self._done = seen
+            self._strangers = set()
+            self._renewed = time.monotonic()
+        down = fallen(INTERFACES) - self._strangers
+        if down:
+            self._strangers |= raise_plugged(down)
+        # A bridge exists for the kernel only once the switch has made it.
+        return (INTERFACES / INTEGRATION).exists()
+
+
+def _run(*command: str) -> str:
+    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 our words
+    return done.stdout
+
+
+def main() -> None:
+    """Look for ever."""
+    keeper = Keeper(SETTINGS / f"{os.environ['NODE_NAME']}.json")
+    while True:
+        keeper.look()
         select.select([], [], [], LOOK_SECONDS)
 
 
-def _succeeds(told: Settings) -> bool:
-    try:
-        apply(told)
-    except subprocess.CalledProcessError as error:
-        said = (error.stderr or "").strip().splitlines()
-        sys.stderr.write(f"{error.cmd[0]}: {said[-1] if said else error.returncode}\n")
-        KEPT.unlink(missing_ok=True)
-        return False
-    # A bridge exists for the kernel only once the switch has made it.
-    is_there = Path(f"/sys/class/net/{INTEGRATION}").exists()
-    if is_there and not KEPT.exists():
-        sys.stderr.write(f"the switch is as told: {json.dumps(told, sort_keys=True)}\n")
-        KEPT.touch()
-    return is_there
-
-
-def _run(*command: str) -> None:
-    subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 our words
-
-
 if __name__ == "__main__":
-    keep(SETTINGS / f"{os.environ['NODE_NAME']}.json")
+    main()
