@@ -2,11 +2,11 @@
 
 All run on uvloop with coroutines instead of threads, without peering, and log warnings only.
 
-- Plain: on.create, on.update and on.resume with Kopf's own settings. It posts an event per handled
-  change and keeps its state in annotations.
-- Tuned: the same handlers with the cheapest settings there are: no posted events, no scanning for
-  new kinds, and the state in the status, so that no request is needed beyond the answer.
-- Bare: on.event with the cheapest settings, which keeps no state of its own.
+- Plain: Kopf's own settings. It posts an event per handled change and keeps its state in annotations.
+- Quiet: no events and no scanning for new kinds; the state stays in annotations.
+- Lenient: as quiet, with the state in the status, so that no request is needed beyond the answer.
+  Only a kind that keeps unknown fields in its status can be handled so: on any other, Kopf's state
+  is dropped by the API server and every event looks like a new object.
 """
 
 import asyncio
@@ -24,16 +24,17 @@ _KIND = (WIDGET.group, WIDGET.version, WIDGET.plural)
 
 def _settings(setup: str) -> Any:
     settings = kopf.OperatorSettings()
-    if setup == "plain":
-        return settings
-    settings.posting.enabled = False
-    settings.scanning.disabled = True
-    settings.persistence.diffbase_storage = kopf.StatusDiffBaseStorage(field="status.kopf.last")
-    settings.persistence.progress_storage = kopf.StatusProgressStorage(field="status.kopf.steps")
+    if setup != "plain":
+        settings.posting.enabled = False
+        settings.scanning.disabled = True
+    if setup == "lenient":
+        persistence = settings.persistence
+        persistence.diffbase_storage = kopf.StatusDiffBaseStorage(field="status.kopf.last")
+        persistence.progress_storage = kopf.StatusProgressStorage(field="status.kopf.steps")
     return settings
 
 
-def _register(meter: Meter, setup: str, work: str) -> None:
+def _register(meter: Meter, work: str) -> None:
     async def look(name: str, spec: Any, **_: Any) -> None:
         meter.saw(name, spec)
 
@@ -44,9 +45,6 @@ def _register(meter: Meter, setup: str, work: str) -> None:
 
     kopf.on.login()(kopf.login_with_kubeconfig)
     handler = answer if work == "write" else look
-    if setup == "bare":
-        kopf.on.event(*_KIND)(handler)
-        return
     for when in (kopf.on.create, kopf.on.update, kopf.on.resume):
         when(*_KIND, id="answer")(handler)
 
@@ -56,7 +54,7 @@ async def main(case: str, *, namespace: str) -> None:
     setup, work = case.split("-")
     meter = Meter()
     reporting = asyncio.ensure_future(meter.serve())
-    _register(meter, setup, work)
+    _register(meter, work)
     try:
         await kopf.operator(settings=_settings(setup), namespaces=[namespace], standalone=True)
     finally:

@@ -137,3 +137,10 @@ def test_control_plane_columns_tell_the_story_in_order() -> None:
     (plane,) = [each for each in MANIFESTS if each["spec"]["names"]["kind"] == "ControlPlane"]
     names = [column["name"] for column in version(plane)["additionalPrinterColumns"]]
     assert names == ["Ready", "Phase", "Progress", "Release", "Message", "Age"]
+
+
+@each_crd
+def test_a_status_has_no_room_for_fields_that_nobody_declared(manifest: dict[str, Any]) -> None:
+    status = schema(manifest)["properties"]["status"]
+    assert status["properties"]
+    assert "x-kubernetes-preserve-unknown-fields" not in status
