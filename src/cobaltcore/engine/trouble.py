@@ -20,9 +20,14 @@ def index(cluster: Cluster, scope: Scope) -> None:
     cluster.informer(POD, scope).add_index(INDEX, _set_of)
 
 
+def pods(observed: Observed, namespace: str, selector: Mapping[str, str]) -> Iterable[Object]:
+    """The pods of a set."""
+    return observed.find(POD, INDEX, _value(namespace, selector))
+
+
 def of(observed: Observed, namespace: str, selector: Mapping[str, str]) -> str:
     """What is wrong with the pods of a set, as the end of a sentence; empty if nothing is."""
-    for pod in observed.find(POD, INDEX, _value(namespace, selector)):
+    for pod in pods(observed, namespace, selector):
         for cause in _causes(pod):
             name = pod["metadata"]["name"]
             return f"; pod {name!r}: {cause}"[:LONGEST]

@@ -12,6 +12,7 @@ from cobaltcore.api.foreign.kubernetes import (
     DAEMON_SET,
     NODE,
     PERSISTENT_VOLUME_CLAIM,
+    POD,
     SECRET,
     STATEFUL_SET,
 )
@@ -20,7 +21,7 @@ from cobaltcore.engine.operator import Context
 from cobaltcore.operators.ovn.controller import ClusterController
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.controller import Controller
-from cobaltcore.runtime.meta import Key, Object
+from cobaltcore.runtime.meta import Key, Object, Scope, key_of
 from tests.support import played_ovn, played_volumes
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually, read
@@ -256,6 +257,42 @@ async def test_a_hypervisor_that_is_silent_or_gone_is_told(
         assert ovn.removed == [lost]
         await eventually(is_ready(client, space), "OVN is Ready with the rest")
         assert await read(client, CHASSIS, Key(space, other))
+
+
+async def test_a_hypervisor_is_taken_out_when_its_controller_has_ended(
+    plane: ControlPlaneHarness, client: Client, space: str, ovn: Databases, hypervisors: list[str]
+) -> None:
+    leaving = hypervisors[1]
+    await volumes(client, space)
+    await client.create(CLUSTER, a_cluster(space))
+
+    async def pod() -> Object:
+        selector = "app.kubernetes.io/component=controller"
+        async for page, _ in client.list_pages(POD, Scope(space, selector)):
+            for each in page:
+                if each["spec"].get("nodeName") == leaving:
+                    return each
+        return {}
+
+    async def is_ending() -> bool:
+        return bool((await pod())["metadata"].get("deletionTimestamp"))
+
+    async def is_drained() -> bool:
+        return await read(client, CHASSIS, Key(space, leaving)) is None
+
+    async with serving(plane, [], others=controllers(ovn)) as running:
+        await eventually(is_ready(client, space), "OVN is Ready", seconds=120)
+        held = key_of(await pod())
+        await client.patch(POD, held, {"metadata": {"finalizers": ["c5c3.io/test"]}})
+        no_role = {"metadata": {"labels": {label(space): None}}}
+        await client.patch(NODE, Key("", leaving), no_role)
+        await eventually(is_ending, "the pod is about to end")
+        await rests(running)
+        assert ovn.removed == []
+        assert not await is_drained()
+        await client.patch(POD, held, {"metadata": {"finalizers": []}})
+        await eventually(is_drained, "the object goes after the pod")
+        assert ovn.removed == [leaving]
 
 
 async def test_what_is_missing_is_named(

@@ -6,6 +6,7 @@ from cobaltcore.api.foreign.kubernetes import NODE
 from cobaltcore.api.ovn import CHASSIS
 from cobaltcore.engine.desired.hostpods import HYPERVISOR
 from cobaltcore.operators.ovn import chassis, southbound
+from cobaltcore.operators.ovn.hypervisors import CONTROLLER
 from cobaltcore.operators.ovn.ovsdb import Address
 from cobaltcore.operators.ovn.view import View
 from cobaltcore.runtime import finalizers, status
@@ -69,11 +70,14 @@ class Members:
     async def drain(self, view: View, southbound_at: Address | None) -> None:
         """Take hypervisors that have gone out of the database, then let their objects go.
 
-        Until the database answers they stay; without one there is nothing to take them out of.
+        Until the database answers they stay; without one there is nothing to take them out of. They
+        also stay while their ovn-controller runs: it would put the hypervisor in again.
         """
         for live in view.chassis.values():
             meta = live["metadata"]
             if not meta.get("deletionTimestamp") or not finalizers.present(live, FINALIZER):
+                continue
+            if self._may_register(view, live["spec"]["hostname"]):
                 continue
             if southbound_at is not None:
                 await southbound.remove(southbound_at, live["spec"]["systemId"])
@@ -97,6 +101,11 @@ class Members:
                 else:
                     await self._delete(live)
         return not left
+
+    def _may_register(self, view: View, hostname: str) -> bool:
+        """Whether an ovn-controller runs there; pods of a Node that is gone are leftovers."""
+        exists = self._cluster.informer(NODE).get(Key("", hostname)) is not None
+        return exists and bool(view.pods_on(hostname, CONTROLLER))
 
     async def _delete(self, live: Object) -> None:
         if not live["metadata"].get("deletionTimestamp"):

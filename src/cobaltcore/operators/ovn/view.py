@@ -60,6 +60,12 @@ class View:
         """Labels by which pods of a component are found."""
         return names.selector(OPERATOR, self.name, component)
 
+    def pods_on(self, node: str, component: str) -> list[Object]:
+        """Pods of a component on a node, those that are about to end too."""
+        selector = self.selector(component)
+        found = trouble.pods(self.observed, self.cluster.metadata.namespace, selector)
+        return [pod for pod in found if pod["spec"].get("nodeName") == node]
+
     def trouble(self, component: str) -> str:
         """What is wrong with the pods of a component, if something is."""
         return trouble.of(self.observed, self.cluster.metadata.namespace, self.selector(component))
