@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from cobaltcore.api.foreign.kubernetes import JOB, POD
-from cobaltcore.engine import podspec
+from cobaltcore.engine import podspec, trouble
 from cobaltcore.engine.definition import Facts, Result, Task
 from cobaltcore.engine.desired import job
 from cobaltcore.engine.verdict import Ready, Waiting
@@ -28,9 +28,8 @@ def run_once(facts: Facts, task: Task, *, running: str) -> Result:
     if outcome.done:
         return Result(Ready("Done", outcome.message), [wanted])
     if outcome.failed_at is None:
-        text = f"Job {wanted.key.name!r} runs" + (
-            f"; last try: {outcome.message}" * bool(outcome.message)
-        )
+        last_try = f"; last try: {outcome.message}" if outcome.message else ""
+        text = f"Job {wanted.key.name!r} runs{last_try or trouble.among(pods)}"
         return Result(Waiting(running, text), [wanted])
     since = facts.now - outcome.failed_at
     text = f"Job {wanted.key.name!r} failed: {outcome.message}"

@@ -27,7 +27,12 @@ def pods(observed: Observed, namespace: str, selector: Mapping[str, str]) -> Ite
 
 def of(observed: Observed, namespace: str, selector: Mapping[str, str]) -> str:
     """What is wrong with the pods of a set, as the end of a sentence; empty if nothing is."""
-    for pod in pods(observed, namespace, selector):
+    return among(pods(observed, namespace, selector))
+
+
+def among(found: Iterable[Object]) -> str:
+    """What is wrong with the first of these pods that does not start."""
+    for pod in found:
         for cause in _causes(pod):
             name = pod["metadata"]["name"]
             return f"; pod {name!r}: {cause}"[:LONGEST]

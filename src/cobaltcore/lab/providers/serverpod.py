@@ -14,12 +14,28 @@ from cobaltcore.api.base import Quantity
 from cobaltcore.api.blocks import Image
 from cobaltcore.api.foreign.kubernetes import SERVICE, STATEFUL_SET, Resources
 from cobaltcore.engine.desired import names, pods
+from cobaltcore.lab import manifests
 from cobaltcore.runtime.meta import Desired, Key, Object
 
 DELETE_DATA = "c5c3.io/delete-data"
 CONFIGURATION = "/etc/cobaltcore"
 SECRETS = "/etc/cobaltcore-secrets"
 KEEP, REMOVE = "Retain", "Delete"
+AWAY_FROM_SERVICES: Mapping[str, Any] = {
+    "nodeAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {
+                "weight": 100,
+                "preference": {
+                    "matchExpressions": [
+                        {"key": manifests.CONTROL_PLANE, "operator": "DoesNotExist"}
+                    ]
+                },
+            }
+        ]
+    }
+}
+"""Services have to run on one node of a lab, and servers that can run anywhere would crowd them out."""
 
 Ports = Mapping[str, int]
 Address = Callable[[Object | None], str]
@@ -174,7 +190,11 @@ def _template(server: Server) -> Object:
         [main, beside] if server.companion else [main],
         labels=server.labels,
         annotations={names.SECRET_DIGEST: server.digest},
-        settings={"terminationGracePeriodSeconds": 60, **server.settings},
+        settings={
+            "terminationGracePeriodSeconds": 60,
+            "affinity": AWAY_FROM_SERVICES,
+            **server.settings,
+        },
     )
     body = template["spec"]["containers"][0]
     body["ports"] = [

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from cobaltcore.lab import manifests
 from cobaltcore.lab.providers import serverpod
 from cobaltcore.runtime.meta import Key
 
@@ -73,3 +74,12 @@ def test_a_headless_service_has_no_address() -> None:
     assert serverpod.cluster_ip(dict(body)) == ""
     assert serverpod.cluster_ip({"spec": {"clusterIP": "10.0.0.1"}}) == "10.0.0.1"
     assert serverpod.cluster_ip(None) == ""
+
+
+def test_a_server_leaves_the_node_of_services_to_them_if_it_can() -> None:
+    pod = serverpod.stateful_set(SERVER, "db", live=None).body["spec"]["template"]["spec"]
+    (preferred,) = pod["affinity"]["nodeAffinity"][
+        "preferredDuringSchedulingIgnoredDuringExecution"
+    ]
+    (told,) = preferred["preference"]["matchExpressions"]
+    assert told == {"key": manifests.CONTROL_PLANE, "operator": "DoesNotExist"}
