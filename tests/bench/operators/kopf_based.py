@@ -2,7 +2,8 @@
 
 All run on uvloop with coroutines instead of threads, without peering, and log warnings only.
 
-- Plain: Kopf's own settings. It posts an event per handled change and keeps its state in annotations.
+- Plain: Kopf's own settings, with its state in annotations. It posts what it logs as events, so that
+  none are posted here.
 - Quiet: no events and no scanning for new kinds; the state stays in annotations.
 - Lenient: as quiet, with the state in the status, so that no request is needed beyond the answer.
   Only a kind that keeps unknown fields in its status can be handled so: on any other, Kopf's state
