@@ -4,7 +4,7 @@ RUN := .venv/bin/
 # Programs of ours start in half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help up down test test-providers lint e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing bench crds docs clean
+.PHONY: help up down test test-providers lint e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican bench crds docs golden clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -21,11 +21,11 @@ down: .venv/bin/cobalt ## stop the lab, keep its data
 	@$(RUN)cobalt down
 
 test: .venv/bin/cobalt ## unit and integration tests, against a real API server
-	@$(RUN)python -m cobaltcore.lab.kubebuild kube coredns kwok >/dev/null
+	@$(RUN)python -m cobaltlab.kubebuild kube coredns kwok >/dev/null
 	@$(RUN)pytest
 
 test-providers: .venv/bin/cobalt ## the lab providers against real servers (takes a while)
-	@$(RUN)python -m cobaltcore.lab.kubebuild kube coredns kwok >/dev/null
+	@$(RUN)python -m cobaltlab.kubebuild kube coredns kwok >/dev/null
 	@$(RUN)pytest tests/integration/providers
 
 lint: .venv/bin/cobalt ## format, lint, types, layers, words
@@ -35,9 +35,10 @@ lint: .venv/bin/cobalt ## format, lint, types, layers, words
 	@$(RUN)lint-imports --no-logo
 	@$(RUN)codespell
 	@$(RUN)python tools/check_shape.py
+	@$(RUN)python tools/check_words.py
 	@$(RUN)python tools/generate.py --check
 
-e2e: e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing ## the lab with everything real (as root), part by part
+e2e: e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican ## the lab with everything real (as root), part by part
 
 IMAGE_TESTS := $(wildcard tests/e2e/test_images_*.py)
 
@@ -51,15 +52,20 @@ e2e-platform e2e-network e2e-services: e2e-%: .venv/bin/cobalt
 	@$(RUN)pytest tests/e2e/$*
 
 HEALING_TESTS := tests/e2e/cloud/test_healing.py
+BARBICAN_TESTS := tests/e2e/cloud/test_barbican.py
 
 e2e-cloud: .venv/bin/cobalt
-	@$(RUN)pytest $(filter-out $(HEALING_TESTS),$(wildcard tests/e2e/cloud/test_*.py))
+	@$(RUN)pytest $(filter-out $(HEALING_TESTS) $(BARBICAN_TESTS),$(wildcard tests/e2e/cloud/test_*.py))
 
 e2e-healing: .venv/bin/cobalt
 	@$(RUN)pytest $(HEALING_TESTS)
 
+e2e-barbican: .venv/bin/cobalt
+	@$(RUN)cobalt images build --yes --quiet barbican
+	@$(RUN)pytest $(BARBICAN_TESTS)
+
 bench: .venv/bin/cobalt ## figures as a table and as JSON
-	@$(RUN)python -m cobaltcore.lab.kubebuild kube coredns kwok >/dev/null
+	@$(RUN)python -m cobaltlab.kubebuild kube coredns kwok >/dev/null
 	@.cache/uv run -q --frozen --group bench python -m tests.bench.run
 
 crds: .venv/bin/cobalt ## write the CRDs of all kinds to deploy/crds
@@ -67,6 +73,9 @@ crds: .venv/bin/cobalt ## write the CRDs of all kinds to deploy/crds
 
 docs: .venv/bin/cobalt ## write the reference pages to docs/reference
 	@$(RUN)python tools/generate.py
+
+golden: .venv/bin/cobalt ## write the desired state of the examples to tests/golden
+	@$(RUN)python -m tests.support.golden
 
 clean: ## remove the virtual environment and caches of tools
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from cobaltcore.api import crd
-from cobaltcore.lab import errors
+from cobaltlab import errors
+from tests.support import sample
 from tests.support.control_plane import ControlPlaneHarness
-from tests.support.played_nodes import PlayedNodes
+from tests.support.simulated_nodes import SimulatedNodes
 
 # How long an example takes says something about the machine, not about the code.
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -31,11 +32,11 @@ def managed_control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPla
 
 
 @pytest.fixture(scope="session")
-def played_control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlaneHarness]:
+def simulated_control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlaneHarness]:
     """A third one, with two nodes on which pods seem to run: workloads become ready."""
     with (
         _running(request, controller_manager=True) as plane,
-        PlayedNodes(plane, count=2),
+        SimulatedNodes(plane, count=2),
     ):
         yield plane
 
@@ -71,3 +72,9 @@ def _running(
     if plane.keep_logs:
         writer = request.config.get_terminal_writer()
         writer.line(f"\nlogs of the control plane: {plane.directory}")
+
+
+@pytest.fixture(scope="session")
+def sample_kind(control_plane: ControlPlaneHarness) -> None:
+    """The kind of the sample controller is installed."""
+    control_plane.install_crds([sample.CRD])

@@ -1,6 +1,6 @@
-"""Make .venv on a machine with nothing but Python: fetch uv, let it install what uv.lock names.
+"""Create .venv on a machine that has only Python: fetch uv, install the packages of uv.lock.
 
-Uses the standard library only, because nothing else is there yet.
+Uses the standard library only, because no package is installed yet.
 """
 
 import os
@@ -17,18 +17,18 @@ LINK = Path(".cache/uv")
 
 
 class BootstrapError(Exception):
-    """Cannot set up; the message says what to do."""
+    """The set-up failed; the message has the remedy."""
 
 
 def check_python(version: tuple[int, ...] = sys.version_info[:2]) -> None:
-    """Refuse a Python that the project does not run on."""
+    """Raise BootstrapError for a Python that is too old."""
     if version < (3, 11):
         found = ".".join(str(part) for part in version)
         raise BootstrapError(f"Python 3.11 or newer is needed, this is {found}: set PYTHON=...")
 
 
 def find_uv(root: Path, path: str | None = None) -> Path | None:
-    """A uv that is there already: on the path, or fetched before."""
+    """An installed uv: on the path, or fetched before."""
     on_path = shutil.which("uv", path=path)
     own = root / OWN / "bin" / "uv"
     if on_path:
@@ -50,7 +50,7 @@ def fetch_uv(root: Path) -> Path:
 def sync(root: Path, uv: Path, environ: Mapping[str, str]) -> None:
     """Install exactly what the lock names."""
     command = [str(uv), "sync", "--frozen", "--quiet", "--python", sys.executable]
-    # Trust what the machine trusts: some networks re-sign TLS with an authority of their own.
+    # Use the system's CA bundle: some networks re-sign TLS with their own CA.
     settings = {**environ, "UV_SYSTEM_CERTS": "true", "UV_PYTHON_DOWNLOADS": "never"}
     done = subprocess.run(command, cwd=root, env=settings, check=False)
     if done.returncode:
@@ -58,7 +58,7 @@ def sync(root: Path, uv: Path, environ: Mapping[str, str]) -> None:
 
 
 def link(root: Path, uv: Path) -> None:
-    """Leave uv at a fixed place for the Makefile."""
+    """Link uv to a fixed path for the Makefile."""
     place = root / LINK
     place.parent.mkdir(parents=True, exist_ok=True)
     place.unlink(missing_ok=True)
@@ -66,7 +66,7 @@ def link(root: Path, uv: Path) -> None:
 
 
 def _ensure_venv_module() -> None:
-    """Debian ships Python without the part that makes virtual environments."""
+    """Install the venv module, which Debian packages separately."""
     probe = [sys.executable, "-c", "import ensurepip, venv"]
     if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
         return

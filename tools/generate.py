@@ -30,7 +30,7 @@ def outputs() -> Mapping[Path, str]:
 
 
 def differences(files: Mapping[Path, str], *, root: Path) -> list[str]:
-    """What of the tree is missing, out of date or no longer generated; one line each."""
+    """Generated files that are missing, out of date or obsolete; one line each."""
     found = []
     for path, text in files.items():
         if not (root / path).exists():
@@ -42,13 +42,13 @@ def differences(files: Mapping[Path, str], *, root: Path) -> list[str]:
 
 
 def strays(files: Mapping[Path, str], *, root: Path) -> list[Path]:
-    """Files in the generated folders that no kind stands behind."""
+    """Files in the generated folders that belong to no kind."""
     there = [*(root / CRDS).glob("*.yaml"), *(root / REFERENCE).glob("*.md")]
     return [path.relative_to(root) for path in there if path.relative_to(root) not in files]
 
 
 def write(files: Mapping[Path, str], *, root: Path) -> None:
-    """Bring the tree up to date; files that are equal keep their time."""
+    """Update the files; unchanged ones keep their time."""
     for path in strays(files, root=root):
         (root / path).unlink()
     for path, text in files.items():

@@ -38,7 +38,7 @@ def _round(ceph: LabCeph) -> dict[str, float]:
     gate = measure.seconds(ceph.create, ceph.wait, ceph.wait_until_clean)
     memory = measure.mebibytes(ceph.pids().values())
     again = measure.seconds(ceph.kill_daemons, ceph.wait_until_clean)
-    progress.tell(f"  {gate:.1f} s, again {again:.1f} s, {memory:.0f} MiB")
+    progress.report(f"  {gate:.1f} s, again {again:.1f} s, {memory:.0f} MiB")
     ceph.delete()
     ceph.lab.kubectl("delete", "namespace", ceph.namespace)
     return {"gate": gate, "again": again, "memory": memory}

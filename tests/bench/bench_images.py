@@ -1,4 +1,4 @@
-"""All images from nothing, beside a plain installation of the same Python packages. Needs root.
+"""A build of all images, compared with a plain installation of the same Python packages. Needs root.
 
 Nothing is cached: no image, no package of Python or Debian. What is fetched comes from the mirrors
 that this machine uses.
@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cobaltcore.lab.images import lock, recipe, release
+from cobaltimages import lock, recipe, release
 from tests.bench import measure, progress
 from tests.bench.figures import Baseline, Figure, Goal, Options
 from tests.support import built_images, workloads
@@ -36,7 +36,7 @@ def figures(options: Options) -> Iterator[Figure]:
         store = Path(place, "images")
         names = QUICK if options.quick else ()
         plain = measure.seconds(lambda: _plain_installation(Path(place, "plain")))
-        progress.tell(f"  plain installation {plain} s")
+        progress.report(f"  plain installation {plain} s")
         build = ("images", "build", "--yes", "--quiet", "--store", str(store), *names)
         yield Figure(
             "images: all built, nothing cached",
@@ -108,7 +108,7 @@ def _run_all(lab: Lab, services: Sequence[str]) -> None:
 
 def _unpacked_megabytes(lab: Lab) -> float:
     """What the node's container runtime has unpacked, in blocks of the disk."""
-    unpacked = lab.place.node(NODE) / "root/var/lib/containerd" / SNAPSHOTS
+    unpacked = lab.state_dir.node(NODE) / "root/var/lib/containerd" / SNAPSHOTS
     answer = run(["du", "--summarize", "--block-size=1", str(unpacked)], os.environ)
     return int(answer.split()[0]) / 10**6
 

@@ -13,7 +13,7 @@ READY_GOAL_SECONDS = 25.0
 MEMORY_GOAL_MEBIBYTES = 1400.0
 SERVERS = ("mariadb", "rabbitmq", "valkey")
 CLUSTER_WIDE = ("Namespace", "ClusterIssuer", "ClusterSecretStore")
-# What is reported last for each: everything that it stands on is ready by then.
+# What is reported last for each: everything that it depends on is ready by then.
 LAST = (
     ("grants.k8s.mariadb.com", "keystone", "Ready"),
     ("permissions.rabbitmq.com", "nova", "Ready"),
@@ -55,7 +55,7 @@ def _round(lab: Lab, namespace: str, images: dict[str, str]) -> dict[str, float]
     found = lab.processes()
     own = [pid for pid, line in found.items() if "cobalt providers" in line]
     memory = measure.mebibytes([pid for pid in found if pid not in before] + own)
-    progress.tell(f"  {ready:.1f} s, {memory:.0f} MiB")
+    progress.report(f"  {ready:.1f} s, {memory:.0f} MiB")
     _delete(lab, ceph)
     return {"ready": ready, "memory": memory, "own": measure.mebibytes(own)}
 

@@ -1,4 +1,4 @@
-"""This runtime beside Kopf, on the same API server in one run.
+"""This runtime compared with Kopf, on the same API server in one run.
 
 Each operator is a process of its own that handles objects of one kind, about 1 kB each. The work
 per object is the same on both sides, in two cases:
@@ -32,7 +32,7 @@ _OURS = "tests.bench.operators.ours"
 _KOPF = "tests.bench.operators.kopf_based"
 _KOPF_SETUPS = {"Kopf": "plain", "Kopf, quiet": "quiet", "Kopf, lenient kind": "lenient"}
 PEERS = ("Kopf", "Kopf, quiet")
-"""What a pass is compared with where a goal is a ratio."""
+"""What a reconcile is compared with where a goal is a ratio."""
 READ = Candidate("ours", _OURS, "read")
 WRITE = Candidate("ours", _OURS, "write")
 MATCHES = tuple(
@@ -71,7 +71,7 @@ ROWS = (
     Row("peak_rss_mb", "peak RSS", "MB", Goal(70), goal_up_to=1000),
     Row("delay_p50_ms", "event to reconcile p50", "ms"),
     Row("delay_p95_ms", "event to reconcile p95", "ms", Goal(100)),
-    Row("bare_p95_ms", "event to a bare watch beside it p95", "ms"),
+    Row("bare_p95_ms", "event to a bare watch in parallel p95", "ms"),
     Row("storm_runs", "storm on one object: runs", "runs", Goal(10)),
     Row("storm_cpu_s", "storm on one object: CPU", "s"),
     Row("storm_rest_s", "storm on one object: end until handled", "s"),

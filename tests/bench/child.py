@@ -21,7 +21,7 @@ class OperatorFailed(Exception):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What an operator tells of itself."""
+    """Figures that an operator reports of itself."""
 
     cpu_seconds: float
     runs: int
@@ -54,7 +54,7 @@ class Operator:
         return msgspec.json.decode(line, type=Report)
 
     async def report(self) -> Report:
-        """How things stand now."""
+        """The current figures."""
         return await self.saw(number=0, objects=0)
 
     async def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""What a bench finds out: figures, each beside its baseline and its goal. Goals are shown, never asserted."""
+"""Results of a bench: figures, each with its baseline and its goal. Goals are shown, never asserted."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ def figures(_: Options) -> Iterator[Figure]:
             FLOOR,
             Goal(AGAIN_GOAL_SECONDS),
         )
-        yield Figure("cloud: `cobalt up` when everything stands", _up(lab)["total"], "s")
+        yield Figure("cloud: `cobalt up` when everything is up", _up(lab)["total"], "s")
         memory = measure.mebibytes(lab.processes())
         yield Figure("cloud: memory of all processes (PSS)", round(memory), "MiB")
         yield Figure(
@@ -55,7 +55,7 @@ def figures(_: Options) -> Iterator[Figure]:
 def _up(lab: Lab) -> Mapping[str, float]:
     """The seconds of all phases, by name."""
     found: Mapping[str, float] = lab.up(until="demo")["seconds"]
-    progress.tell(f"  {found}")
+    progress.report(f"  {found}")
     return {name: round(each, 1) for name, each in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""The lab's cluster: how fast it starts and comes back, and how much memory it takes. Needs root."""
+"""The lab's cluster: how fast it starts and recovers, and how much memory it uses. Needs root."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ def figures(options: Options) -> Iterator[Figure]:
 
 def _cold_start(lab: Lab) -> dict[str, float]:
     """Start from empty data; end with a running lab."""
-    if lab.place.directory.exists():
+    if lab.state_dir.directory.exists():
         lab.down("--purge")
     began = time.monotonic()
     result = lab.up()
@@ -39,12 +39,12 @@ def _cold_start(lab: Lab) -> dict[str, float]:
     lab.load_image(NODE)
     lab.create("default", workloads.pod("first", lab.image, node=NODE))
     lab.wait_for_pod("default", "first")
-    progress.tell(f"  {ready:.1f} s, {result['seconds']}")
+    progress.report(f"  {ready:.1f} s, {result['seconds']}")
     return {"ready": ready, "first pod": time.monotonic() - began}
 
 
 def _bare_start() -> Baseline:
-    """The part of a start that nobody can save: etcd and an API server, without nodes."""
+    """The smallest possible start: etcd and an API server, without nodes."""
 
     def start() -> None:
         with ControlPlaneHarness():
@@ -55,7 +55,7 @@ def _bare_start() -> Baseline:
 
 def _median_of(starts: list[dict[str, float]], bare: Baseline) -> Iterator[Figure]:
     names = {
-        "ready": "lab: empty data to 3 Ready nodes, name server answers",
+        "ready": "lab: empty data to 3 Ready nodes, CoreDNS answers",
         "first pod": "lab: the same and a first pod Ready, its image imported",
     }
     for key, name in names.items():
@@ -72,7 +72,7 @@ def _running(lab: Lab) -> Iterator[Figure]:
         "MiB",
         goal=Goal(MEMORY_GOAL_MEBIBYTES),
     )
-    yield Figure("lab: `cobalt up` when everything stands", measure.seconds(lab.up), "s")
+    yield Figure("lab: `cobalt up` when everything is up", measure.seconds(lab.up), "s")
     yield Figure(
         "lab: the pod of a killed node runs again", measure.seconds(lambda: _lose(lab)), "s"
     )

@@ -1,4 +1,4 @@
-"""The load on the API server: widgets made and changed with a bounded number of open requests."""
+"""The load on the API server: widgets created and changed with a bounded number of open requests."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.informer import Informer
-from cobaltcore.runtime.meta import Key, Scope
+from cobaltcore.runtime.meta import Key, WatchScope
 from cobaltcore.runtime.store import Change
 from tests.bench.operators.meter import Arrivals
 from tests.bench.widget import WIDGET, a_change, a_widget
@@ -28,7 +28,7 @@ class Load:
         """The last round that all widgets took part in."""
 
     async def create(self) -> None:
-        """Make all widgets."""
+        """Create all widgets."""
 
         async def make(name: str) -> None:
             widget = a_widget(name, self.namespace, number=self.number)
@@ -51,7 +51,7 @@ class Load:
                 await asyncio.sleep(1 / per_second)
 
     async def storm(self, count: int) -> None:
-        """Change the first widget all the time; nothing else comes after the last change."""
+        """Change the first widget all the time."""
         first = self._names[0]
 
         async def change(_: int) -> None:
@@ -91,7 +91,7 @@ class Answers:
 @asynccontextmanager
 async def answers(client: Client, namespace: str) -> AsyncIterator[Answers]:
     """Watch the widgets of a namespace."""
-    informer = Informer(client, WIDGET, Scope(namespace))
+    informer = Informer(client, WIDGET, WatchScope(namespace))
     found = Answers()
     informer.on_change(found.take)
     following = asyncio.ensure_future(informer.run())

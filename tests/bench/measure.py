@@ -25,15 +25,15 @@ def mebibytes(pids: Iterable[int]) -> float:
 
 
 def is_root() -> bool:
-    """Whether this process may start labs and build images; says so if not."""
+    """Whether this process may start labs and build images; prints a message if not."""
     if os.geteuid():
-        progress.tell("left out: needs root")
+        progress.report("left out: needs root")
     return not os.geteuid()
 
 
 @contextmanager
 def lab() -> Iterator[Lab]:
-    """A lab that is not started yet, and goes in the end."""
+    """A lab that is not started yet, and is purged at the end."""
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         found = Lab(Path(directory))
         try:

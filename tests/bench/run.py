@@ -1,4 +1,4 @@
-"""Run the benches: every module `bench_*` or `lab*` beside this one that has a function `figures`.
+"""Run the benches: every module `bench_*` or `lab*` next to this one that has a function `figures`.
 
 Prints a table, writes .cache/bench.json; progress goes to standard error.
 """
@@ -66,11 +66,11 @@ class Run:
 
     def measure(self, name: str, figures: Bench) -> None:
         """Run one bench."""
-        progress.tell(f"bench {name}")
+        progress.report(f"bench {name}")
         try:
             self.figures += ((name, figure) for figure in figures(self._options))
-        except Exception as error:  # noqa: BLE001 - told, and shown in the exit code
-            progress.tell(f"bench {name} failed: {error}")
+        except Exception as error:  # noqa: BLE001 - printed, and part of the exit code
+            progress.report(f"bench {name} failed: {error}")
             self.failed.append(name)
 
     def as_json(self) -> str:

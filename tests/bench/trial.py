@@ -11,7 +11,7 @@ from typing import Self
 
 from cobaltcore.runtime import kubeconfig
 from cobaltcore.runtime.client import Client
-from cobaltcore.runtime.transport import HttpTransport
+from cobaltcore.runtime.http_transport import HttpTransport
 from tests.bench import child, load, progress
 from tests.support.control_plane import ControlPlaneHarness
 
@@ -44,7 +44,7 @@ class Amount:
 async def run(
     plane: ControlPlaneHarness, candidates: Sequence[Candidate], amount: Amount
 ) -> dict[Candidate, dict[str, float]]:
-    """Measure candidates beside each other; values by name, with the unit in the name."""
+    """Measure candidates in parallel; values by name, with the unit in the name."""
     async with AsyncExitStack() as prepared:
         trials = [
             await prepared.enter_async_context(Trial(plane, candidate, amount).prepared())
@@ -55,7 +55,7 @@ async def run(
                 (trial, await running.enter_async_context(trial.started())) for trial in trials
             ]
             for number in range(amount.rounds):
-                progress.tell(f"all objects change, round {number + 1} of {amount.rounds}")
+                progress.report(f"all objects change, round {number + 1} of {amount.rounds}")
                 for trial, operator in operators:
                     await trial.change(operator)
             for trial, operator in operators:
@@ -79,7 +79,7 @@ class Trial:
 
     @asynccontextmanager
     async def prepared(self) -> AsyncIterator[Self]:
-        """Make the objects and watch the answers."""
+        """Create the objects and watch their status."""
         connection = kubeconfig.load(self._plane.kubeconfig(), environ={})
         client = Client(HttpTransport(connection, agent="bench-load"))
         try:
@@ -182,8 +182,8 @@ class Trial:
         )
 
     def _tell(self) -> None:
-        progress.tell(f"{self._candidate.name}, {self._candidate.case}, {self._amount.objects}")
+        progress.report(f"{self._candidate.name}, {self._candidate.case}, {self._amount.objects}")
 
     def _note(self, name: str, value: float) -> None:
-        progress.tell(f"  {name} {value:.4g}")
+        progress.report(f"  {name} {value:.4g}")
         self.values[name] = value

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cobaltcore.lab.images import store
+from cobaltimages import store
 from tests.support import built_images
 from tests.support.lab import Lab
 

@@ -1,4 +1,4 @@
-"""What every user of the cluster leans on: nodes, logs, exec, port-forward, names, Services."""
+"""Basic functions of the cluster: nodes, logs, exec, port-forward, DNS, Services."""
 
 import http.client
 import re
@@ -7,25 +7,25 @@ from functools import partial
 
 import pytest
 
-from cobaltcore.lab import ranges
+from cobaltlab import subnets
 from tests.support import workloads
 from tests.support.lab import Lab, eventually
 
 NODES = ("control-plane", "hypervisor-1", "hypervisor-2")
 
 
-def test_nodes_are_ready_and_have_their_roles(lab: Lab) -> None:
+def test_nodes_are_ready_and_have_role_labels(lab: Lab) -> None:
     assert lab.ready_nodes() == set(NODES)
     nodes = lab.get("nodes", "-l", "node-role.kubernetes.io/hypervisor")["items"]
     assert [node["metadata"]["name"] for node in nodes] == ["hypervisor-1", "hypervisor-2"]
 
 
-def test_cobalt_kubectl_is_kubectl_of_the_lab(lab: Lab) -> None:
+def test_cobalt_kubectl_uses_the_kubeconfig_of_the_lab(lab: Lab) -> None:
     answer = lab.cobalt("kubectl", "--request-timeout=60s", "get", "nodes", "-o", "name")
     assert answer.splitlines() == [f"node/{name}" for name in NODES]
 
 
-def test_status_tells_that_the_lab_runs(lab: Lab) -> None:
+def test_status_reports_a_running_lab(lab: Lab) -> None:
     found = next(each for each in lab.status()["labs"] if each["name"] == lab.name)
     assert found["state"] == "running"
     assert found["reason"] == "3/3 nodes Ready"
@@ -58,8 +58,8 @@ def test_port_forward_reaches_a_pod(lab: Lab, namespace: str) -> None:
             forward.terminate()
 
 
-def test_services_answer_across_nodes(lab: Lab, namespace: str) -> None:
-    """Every node reaches a server on every other node, from pods and from the node's network."""
+def test_services_are_reachable_across_nodes(lab: Lab, namespace: str) -> None:
+    """Every node reaches every server, from pods and from the host network."""
     servers = [workloads.web_server(f"web-{node}", lab.image, node=node) for node in NODES]
     services = [
         workloads.service(f"web-{node}", port=80, target=8080, selector={"app": f"web-{node}"})
@@ -100,20 +100,20 @@ def test_names_resolve_in_pods(lab: Lab, namespace: str) -> None:
         assert kubernetes in answer
 
 
-def test_a_node_port_is_reached_from_the_host(lab: Lab, namespace: str) -> None:
+def test_a_node_port_is_reachable_from_the_host(lab: Lab, namespace: str) -> None:
     service = workloads.service(
         "web", port=80, target=8080, selector={"app": "web"}, type="NodePort"
     )
     lab.create(namespace, workloads.web_server("web", lab.image, node="hypervisor-1"), service)
     lab.wait_for_pod(namespace, "web")
     port = lab.get("service", "-n", namespace, "web")["spec"]["ports"][0]["nodePort"]
-    plan = ranges.Ranges(lab.place.existing().index)
+    plan = subnets.Subnets(lab.state_dir.require_record().index)
     for number in range(3):
         address = str(plan.node(number))
         eventually(partial(_answers, address, port), f"{address}:{port} answers")
 
 
-def test_pods_and_services_are_reached_from_the_host(lab: Lab, namespace: str) -> None:
+def test_pods_and_services_are_reachable_from_the_host(lab: Lab, namespace: str) -> None:
     service = workloads.service("web", port=80, target=8080, selector={"app": "web"})
     lab.create(namespace, workloads.web_server("web", lab.image, node="hypervisor-2"), service)
     lab.wait_for_pod(namespace, "web")
@@ -128,7 +128,7 @@ def test_a_host_port_is_served_by_the_node(lab: Lab, namespace: str) -> None:
     pod["spec"]["containers"][0]["ports"] = [{"containerPort": 8080, "hostPort": 18080}]
     lab.create(namespace, pod)
     lab.wait_for_pod(namespace, "web")
-    plan = ranges.Ranges(lab.place.existing().index)
+    plan = subnets.Subnets(lab.state_dir.require_record().index)
     eventually(lambda: _answers(str(plan.node(1)), 18080), "the host port answers")
 
 

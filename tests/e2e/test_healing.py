@@ -1,4 +1,4 @@
-"""A killed process, or a killed node, comes back without help, and the pods with it."""
+"""Killed daemons and nodes are restarted, with their pods."""
 
 import os
 import signal
@@ -13,48 +13,48 @@ EVERY_NODE = ("containerd", "kubelet", "kube-proxy")
 
 
 @pytest.mark.parametrize("program", [*CONTROL_PLANE, *EVERY_NODE])
-def test_a_killed_daemon_comes_back(lab: Lab, namespace: str, program: str) -> None:
+def test_a_killed_daemon_is_restarted(lab: Lab, namespace: str, program: str) -> None:
     node = "control-plane" if program in CONTROL_PLANE else "hypervisor-1"
     lab.create(namespace, workloads.pod("before", lab.image, node=node))
     lab.wait_for_pod(namespace, "before")
     old = lab.daemon(node, program)
     kill(old)
-    eventually(lambda: lab.daemon(node, program) != old, f"another {program}")
+    eventually(lambda: lab.daemon(node, program) != old, f"{program} is restarted")
     _works(lab, namespace, node)
     statuses = lab.get("pod", "-n", namespace, "before")["status"]["containerStatuses"]
     assert [each["restartCount"] for each in statuses] == [0]
 
 
 @pytest.mark.parametrize("node", ["hypervisor-2", "control-plane"])
-def test_a_killed_node_comes_back_with_its_pods(lab: Lab, namespace: str, node: str) -> None:
+def test_a_killed_node_is_restarted_with_its_pods(lab: Lab, namespace: str, node: str) -> None:
     pod = workloads.pod("before", lab.image, node=node)
     lab.create(namespace, pod)
     lab.wait_for_pod(namespace, "before")
     old = lab.node(node).pid()
     assert old
     os.kill(old, signal.SIGKILL)
-    eventually(lambda: lab.node(node).pid() not in {None, old}, f"another {node}")
+    eventually(lambda: lab.node(node).pid() not in {None, old}, f"{node} is restarted")
 
     def restarted() -> bool:
         found = lab.get("pod", "-n", namespace, "before")
         statuses = found.get("status", {}).get("containerStatuses", [])
         return any(each["restartCount"] and each["ready"] for each in statuses)
 
-    eventually(restarted, f"the pod on {node} runs again")
+    eventually(restarted, f"the pod on {node} is restarted")
     _works(lab, namespace, node)
 
 
-def test_a_killed_storage_helper_comes_back(lab: Lab, namespace: str) -> None:
+def test_a_killed_provisioner_is_restarted(lab: Lab, namespace: str) -> None:
     old = _storage(lab)
     kill(old)
-    eventually(lambda: _storage(lab) not in {0, old}, "another storage helper")
+    eventually(lambda: _storage(lab) not in {0, old}, "the provisioner is restarted")
     pod = workloads.pod("user", lab.image, mounts=[workloads.claimed("data", "/data")])
     lab.create(namespace, workloads.claim("data"), pod)
     lab.wait_for_pod(namespace, "user")
 
 
-def test_nodes_outlive_a_killed_supervisor_and_the_next_one_adopts_them(lab: Lab) -> None:
-    before = {node.name: node.pid() for node in lab.place.machines()}
+def test_nodes_survive_a_killed_supervisor_and_are_adopted_by_the_next(lab: Lab) -> None:
+    before = {node.name: node.pid() for node in lab.state_dir.node_processes()}
     old = lab.supervisor()
     os.kill(old, signal.SIGKILL)
     found = next(each for each in lab.status()["labs"] if each["name"] == lab.name)
@@ -62,13 +62,15 @@ def test_nodes_outlive_a_killed_supervisor_and_the_next_one_adopts_them(lab: Lab
     assert "cobalt up" in found["reason"]
     lab.up()
     assert lab.supervisor() != old
-    assert {node.name: node.pid() for node in lab.place.machines()} == before
+    assert {node.name: node.pid() for node in lab.state_dir.node_processes()} == before
     # The new one looks after nodes that it did not start.
     adopted = before["hypervisor-1"]
     assert adopted
     os.kill(adopted, signal.SIGKILL)
-    eventually(lambda: lab.node("hypervisor-1").pid() not in {None, adopted}, "started again")
-    eventually(lambda: len(lab.ready_nodes()) == 3, "all nodes Ready")
+    eventually(
+        lambda: lab.node("hypervisor-1").pid() not in {None, adopted}, "the node is restarted"
+    )
+    eventually(lambda: len(lab.ready_nodes()) == 3, "all nodes are Ready")
 
 
 def _works(lab: Lab, namespace: str, node: str) -> None:
@@ -92,5 +94,5 @@ def _created(lab: Lab, namespace: str, *objects: workloads.Object) -> bool:
 
 
 def _storage(lab: Lab) -> int:
-    found = (pid for pid, line in lab.processes().items() if "cobaltcore.lab.storage" in line)
+    found = (pid for pid, line in lab.processes().items() if "cobaltlab.storage" in line)
     return next(found, 0)

@@ -1,4 +1,4 @@
-"""Machines that are not as this one, played in a network namespace of their own."""
+"""Other host configurations, simulated in a network namespace."""
 
 import os
 import subprocess
@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from cobaltcore.lab import home
+from cobaltlab import statedir
 from tests.support import workloads
 from tests.support.lab import Lab, eventually
 
 
 class Host:
-    """A network namespace that a lab takes for the host's."""
+    """A network namespace that simulates the host."""
 
     def __init__(self) -> None:
         self._holder = subprocess.Popen(["unshare", "--net", "sleep", "1000000"])
         own = Path("/proc/self/ns/net").stat().st_ino
         path = Path(f"/proc/{self._holder.pid}/ns/net")
-        eventually(lambda: path.stat().st_ino != own, "a network namespace")
+        eventually(lambda: path.stat().st_ino != own, "the network namespace exists")
         self.run("ip", "link", "set", "lo", "up")
 
     def command(self, *command: str) -> list[str]:
@@ -49,12 +49,12 @@ def host() -> Iterator[Host]:
     found.close()
 
 
-def test_a_port_in_use_is_named_with_its_user(
+def test_a_port_in_use_is_named_with_its_process(
     host: Host, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Before anything is touched."""
+    """Fails before anything is changed."""
     lab = Lab(tmp_path_factory.mktemp("ports"))
-    environment = {**os.environ, home.ROOT_VARIABLE: str(lab.root)}
+    environment = {**os.environ, statedir.ROOT_VARIABLE: str(lab.root)}
     script = "import socket; s = socket.create_server(('', 5000)); print(); input()"
     with subprocess.Popen(
         host.command(sys.executable, "-uc", script), stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -73,21 +73,21 @@ def test_a_port_in_use_is_named_with_its_user(
     assert "port 5000 is in use" in refused.stderr
     assert f"(pid {listener.pid})" in refused.stderr
     assert "stop that program" in refused.stderr
-    assert not lab.place.directory.exists()
+    assert not lab.state_dir.directory.exists()
 
 
-def test_a_firewall_that_drops_what_it_forwards(
+def test_nodes_reach_each_other_with_forward_policy_drop(
     lab: Lab, host: Host, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """As with Docker on the machine: nodes reach each other all the same, and no rule stays.
+    """Docker sets this policy; no rule of the lab is left after `cobalt down`.
 
-    Labs in other networks of the machine are left alone, in both directions.
+    Labs in other network namespaces are unaffected, in both directions.
     """
-    beside, nodes = lab, {node.name: node.pid() for node in lab.place.machines()}
+    other, nodes = lab, {node.name: node.pid() for node in lab.state_dir.node_processes()}
     host.run("iptables", "-P", "FORWARD", "DROP")
     before = host.run("iptables", "-S")
     lab = Lab(tmp_path_factory.mktemp("docker"))
-    environment = {home.ROOT_VARIABLE: str(lab.root)}
+    environment = {statedir.ROOT_VARIABLE: str(lab.root)}
 
     def cobalt(*arguments: str) -> str:
         return host.run(*lab.command(*arguments), **environment)
@@ -109,4 +109,4 @@ def test_a_firewall_that_drops_what_it_forwards(
     finally:
         cobalt("down", "--purge")
     assert host.run("iptables", "-S") == before
-    assert {node.name: node.pid() for node in beside.place.machines()} == nodes
+    assert {node.name: node.pid() for node in other.state_dir.node_processes()} == nodes

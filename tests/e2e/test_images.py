@@ -1,10 +1,10 @@
-"""Images reach the nodes that need them: pulled from the host, under any registry's name."""
+"""Nodes pull images from the host, under the names of any registry."""
 
 import io
 import json
 import tarfile
 
-from cobaltcore.lab import containers, ociarchive
+from cobaltlab import containerd, ociarchive
 from tests.support import busybox, workloads
 from tests.support.lab import Lab, eventually
 
@@ -12,7 +12,7 @@ REFERENCE = "registry.example.org/team/busybox:1"
 
 
 def publish(lab: Lab, reference: str) -> None:
-    """Put the busybox image into the layout that nodes pull from, under a name of our choice."""
+    """Add the busybox image to the OCI layout that nodes pull from, under `reference`."""
     archive = ociarchive.archive(busybox.image())
     with tarfile.open(fileobj=io.BytesIO(archive.content)) as tar:
         for member in tar:
@@ -32,11 +32,11 @@ def test_a_node_pulls_an_image_when_a_pod_needs_it(lab: Lab, namespace: str) -> 
     pod["spec"]["containers"][0]["imagePullPolicy"] = "IfNotPresent"
     lab.create(namespace, pod)
     lab.wait_for_pod(namespace, "puller")
-    assert REFERENCE in containers.references(lab.node("hypervisor-1"))
-    assert REFERENCE not in containers.references(lab.node("hypervisor-2"))
+    assert REFERENCE in containerd.image_references(lab.node("hypervisor-1"))
+    assert REFERENCE not in containerd.image_references(lab.node("hypervisor-2"))
 
 
-def test_an_image_that_nobody_built_is_named_in_the_pod_s_state(lab: Lab, namespace: str) -> None:
+def test_a_missing_image_is_named_in_the_status_of_the_pod(lab: Lab, namespace: str) -> None:
     missing = "registry.example.org/team/nothing:1"
     pod = workloads.pod("puller", missing)
     pod["spec"]["containers"][0]["imagePullPolicy"] = "IfNotPresent"

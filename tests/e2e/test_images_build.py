@@ -1,4 +1,4 @@
-"""All images of the source tree: built, checked, signed, described; equal when built again."""
+"""All images: built, checked, signed, with SBOM, and reproducible."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cobaltcore.lab.images import aptsettings, recipe, store
+from cobaltimages import aptsettings, recipe, store
 from tests.support import built_images
 
 UNPACKED_LIMIT_BYTES = 1_500_000_000
@@ -22,7 +22,7 @@ def layers(kept: store.Store) -> set[str]:
     return {la for record in kept.records(built_images.RELEASE).values() for la in record.layers}
 
 
-def test_every_image_is_current_signed_and_described(kept: store.Store) -> None:
+def test_every_image_is_current_signed_and_has_an_sbom(kept: store.Store) -> None:
     found = built_images.listing(kept)
 
     names = {image["repository"].rsplit("/", 1)[1] for image in found["images"]}
@@ -31,7 +31,7 @@ def test_every_image_is_current_signed_and_described(kept: store.Store) -> None:
         assert image["state"] == "current", image
         assert image["isSigned"], image
         assert image["version"] == image["tags"][0], image
-        assert json.loads(Path(image["materials"]).read_text())["components"], image
+        assert json.loads(Path(image["sbom"]).read_text())["components"], image
 
 
 def test_a_second_build_does_nothing(kept: store.Store) -> None:
@@ -59,17 +59,17 @@ def test_service_images_share_their_layers(kept: store.Store) -> None:
     assert sum(unpacked.values()) < UNPACKED_LIMIT_BYTES
 
 
-def test_the_reply_patch_is_in_the_tags_and_bills_of_all_that_have_the_library(
+def test_the_reply_patch_is_in_tags_and_sboms_of_all_images_with_the_library(
     kept: store.Store,
 ) -> None:
     for image in built_images.listing(kept)["images"]:
-        bill = json.loads(Path(image["materials"]).read_text())
-        library = [part for part in bill["components"] if part["name"] == "oslo-messaging"]
+        sbom = json.loads(Path(image["sbom"]).read_text())
+        library = [part for part in sbom["components"] if part["name"] == "oslo-messaging"]
         if not library:
             continue
         (patch,) = _patches(library[0])
         assert "delay = 0.001" in patch["diff"]["text"]["content"]
-        patches = [p for part in bill["components"] for p in _patches(part)]
+        patches = [p for part in sbom["components"] for p in _patches(part)]
         assert f"{image['version']}-p{len(patches)}" in image["tags"], image["tags"]
 
 
@@ -78,9 +78,7 @@ def _patches(component: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def test_no_image_has_anything_of_the_machine_that_built_it(
-    kept: store.Store, layers: set[str]
-) -> None:
+def test_no_image_contains_files_of_the_build_machine(kept: store.Store, layers: set[str]) -> None:
     mirrors = [source.uri.encode() for source in aptsettings.find_sources()]
     resolver = Path("/etc/resolv.conf").read_bytes()
     for layer in layers:
@@ -95,7 +93,7 @@ def test_no_image_has_anything_of_the_machine_that_built_it(
                 assert resolver not in content or not resolver.strip(), name
 
 
-def test_all_files_of_a_layer_are_of_the_same_time(kept: store.Store, layers: set[str]) -> None:
+def test_all_files_of_a_layer_have_the_same_mtime(kept: store.Store, layers: set[str]) -> None:
     epoch = 1761609600
     for layer in layers:
         for member, _ in built_images.members(kept, layer):
@@ -104,13 +102,13 @@ def test_all_files_of_a_layer_are_of_the_same_time(kept: store.Store, layers: se
 
 @pytest.fixture(scope="module")
 def built_again(tmp_path_factory: pytest.TempPathFactory) -> store.Store:
-    """The identity service and all it stands on, from nothing and without any cache."""
+    """Keystone and its base images, built without cache."""
     place = tmp_path_factory.mktemp("again")
     built_images.build("--quiet", "--store", str(place / "store"), "keystone", "memcached")
     return store.Store(place / "store")
 
 
-def test_the_same_inputs_give_the_same_layers(kept: store.Store, built_again: store.Store) -> None:
+def test_builds_are_reproducible(kept: store.Store, built_again: store.Store) -> None:
     first = kept.records(built_images.RELEASE)
     again = built_again.records(built_images.RELEASE)
     if again["debian"].archive != first["debian"].archive:

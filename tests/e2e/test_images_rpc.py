@@ -1,4 +1,4 @@
-"""The patched oslo.messaging answers as fast as the broker, beside the one that is not patched."""
+"""The patched oslo.messaging answers as fast as the broker, other the one that is not patched."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cobaltcore.lab.images import store
+from cobaltimages import store
 from tests.support import built_images
 from tests.support.lab import eventually
 
@@ -28,7 +28,7 @@ BROKER = {
 
 @pytest.fixture(scope="module")
 def broker(kept: store.Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """RabbitMQ in a network of its own; yields a process of that network."""
+    """RabbitMQ in its own network namespace; yields a PID in that namespace."""
     place = tmp_path_factory.mktemp("broker")
     root = built_images.Root.unpack(kept, "rabbitmq", place / "root")
     (root.path / "tmp" / "broker").mkdir(mode=0o777)
@@ -46,7 +46,7 @@ def broker(kept: store.Store, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def libraries(kept: store.Store, tmp_path_factory: pytest.TempPathFactory) -> built_images.Root:
-    """The libraries of all services, with a copy of oslo.messaging as upstream has it."""
+    """The libraries of all services, with a copy of the upstream oslo.messaging."""
     place = tmp_path_factory.mktemp("libraries")
     root = built_images.Root.unpack(kept, "openstack-libs", place / "root")
     upstream = root.path / "tmp" / "upstream"

@@ -1,4 +1,4 @@
-"""Nothing of a build outlives it: no process, no mount, no file."""
+"""Builds leave no process, mount or file behind."""
 
 import os
 import signal
@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cobaltcore.lab.images import scratch
+from cobaltimages import scratch
 from tests.support.lab import eventually
 
 OPEN_AND_WAIT = """
 import subprocess, sys
 from pathlib import Path
-from cobaltcore.lab.images import scratch
+from cobaltimages import scratch
 with scratch.opened(Path(sys.argv[1]), {}) as place:
     child = subprocess.Popen(place.command(["sh", "-c", f"exec sleep {sys.argv[2]}"]))
     print(place.keeper, flush=True)
@@ -46,7 +46,7 @@ def is_running(argument: str) -> bool:
     return False
 
 
-def test_files_are_seen_inside_and_gone_afterwards(directory: Path) -> None:
+def test_files_are_visible_inside_and_deleted_afterwards(directory: Path) -> None:
     with scratch.opened(directory, {}) as place:
         place.outside(directory / "file").write_text("content")
         assert run(place, f"cat {directory}/file") == "content"
@@ -55,17 +55,17 @@ def test_files_are_seen_inside_and_gone_afterwards(directory: Path) -> None:
     assert str(directory) not in Path("/proc/self/mountinfo").read_text()
 
 
-def test_orphans_are_collected(directory: Path) -> None:
+def test_orphans_are_reaped(directory: Path) -> None:
     with scratch.opened(directory, {}) as place:
         run(place, "(true & true & exit 0)")
 
         assert eventually(
             lambda: "Z" not in run(place, "cat /proc/[0-9]*/status | grep ^State: || true"),
-            "no process is left that nobody collects",
+            "no zombie is left",
         )
 
 
-def test_a_killed_build_leaves_nothing(directory: Path) -> None:
+def test_a_killed_build_leaves_nothing_behind(directory: Path) -> None:
     seconds = str(10**6 + uuid.uuid4().int % 10**6)
     builder = subprocess.Popen(
         [sys.executable, "-c", OPEN_AND_WAIT, directory, seconds],

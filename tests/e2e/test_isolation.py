@@ -1,4 +1,4 @@
-"""Nothing of a lab leaves the machine, and its nodes do not see each other's files."""
+"""Isolation: no traffic leaves the machine, nodes have private files."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cobaltcore.lab import links, ranges
+from cobaltlab import network, subnets
 from tests.support import workloads
 from tests.support.lab import Lab, eventually
 
@@ -21,7 +21,7 @@ DEAD_END = f"ct{os.getpid()}"
 
 @pytest.fixture
 def leaks(lab: Lab) -> Iterator["Leaks"]:
-    """Counts packets from or to the lab that leave by anything but its bridge."""
+    """Counts packets from or to the lab on interfaces other than its bridges."""
     found = Leaks(lab)
     found.start()
     yield found
@@ -30,9 +30,9 @@ def leaks(lab: Lab) -> Iterator["Leaks"]:
 
 class Leaks:
     def __init__(self, lab: Lab) -> None:
-        index = lab.place.existing().index
-        self._block = ranges.Ranges(index).block
-        self._bridge = links.bridge(index)
+        index = lab.state_dir.require_record().index
+        self._block = subnets.Subnets(index).block
+        self._bridge = network.bridge(index)
 
     def start(self) -> None:
         rules = "\n".join(
@@ -62,8 +62,8 @@ class Leaks:
         subprocess.run(["nft", "delete", "table", "inet", TABLE], check=True)
 
 
-def test_nothing_leaves_by_the_default_route(lab: Lab, namespace: str, leaks: Leaks) -> None:
-    """Pods and nodes that try, an image that would have to be pulled, a dead address of the lab."""
+def test_no_traffic_uses_the_default_route(lab: Lab, namespace: str, leaks: Leaks) -> None:
+    """Tries pods, nodes, an image pull and an unused address of the lab."""
     pods = [
         workloads.pod("inside", lab.image, node="hypervisor-1"),
         workloads.pod("node", lab.image, node="hypervisor-2", hostNetwork=True),
@@ -81,15 +81,15 @@ def test_nothing_leaves_by_the_default_route(lab: Lab, namespace: str, leaks: Le
         return any("Pull" in str(each["state"].get("waiting", {})) for each in statuses)
 
     eventually(pull_failed, "the pull fails")
-    plan = ranges.Ranges(lab.place.existing().index)
-    for address in (plan.pods_of(30)[5], plan.spare[5], plan.services[-2], plan.nodes[99]):
+    plan = subnets.Subnets(lab.state_dir.require_record().index)
+    for address in (plan.pod_cidr(30)[5], plan.spare[5], plan.services[-2], plan.nodes[99]):
         _send(str(address))
     assert leaks.packets() == 0
 
 
-def test_the_leak_counter_counts(lab: Lab, leaks: Leaks) -> None:
-    """The proof above is worth something: a packet on the wrong way is seen, here on a dead end."""
-    address = str(ranges.Ranges(lab.place.existing().index).spare[9])
+def test_the_leak_counter_detects_a_packet(lab: Lab, leaks: Leaks) -> None:
+    """Validates the test above with a packet to a dummy interface."""
+    address = str(subnets.Subnets(lab.state_dir.require_record().index).spare[9])
     _ip("link", "add", DEAD_END, "type", "veth", "peer", "name", f"{DEAD_END}p")
     try:
         _ip("link", "set", f"{DEAD_END}p", "up")
@@ -102,13 +102,13 @@ def test_the_leak_counter_counts(lab: Lab, leaks: Leaks) -> None:
 
 
 def test_the_host_does_not_forward_for_nodes(lab: Lab) -> None:
-    index = lab.place.existing().index
-    setting = Path(f"/proc/sys/net/ipv4/conf/{links.bridge(index)}/forwarding")
+    index = lab.state_dir.require_record().index
+    setting = Path(f"/proc/sys/net/ipv4/conf/{network.bridge(index)}/forwarding")
     assert setting.read_text().strip() == "0"
 
 
 def _send(address: str) -> None:
-    """Try to send one packet; that there is no way is an answer, too."""
+    """Try to send one packet; an unreachable network is a valid result."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender, suppress(OSError):
         sender.sendto(b"x", (address, 9))
 

@@ -1,4 +1,4 @@
-"""Stopping, crashing, starting again, purging: what stays and what goes."""
+"""Stop, crash, restart and purge of labs."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cobaltcore.lab import links, ranges
+from cobaltlab import network, subnets
 from tests.support import traces, workloads
 from tests.support.lab import CommandFailed, Lab, eventually
 
@@ -40,10 +40,10 @@ def test_objects_and_volumes_survive(lab: Lab, namespace: str, how: str) -> None
         answer = lab.attempt("exec", "-n", namespace, "keeper", "--", "cat", "/data/boots")
         return len(answer.split()) if answer.split().count("boot") > 1 else 0
 
-    assert eventually(boots, "the pod runs again on the same volume") == 2
+    assert eventually(boots, "the pod is restarted with the same volume") == 2
 
 
-def test_purge_leaves_the_machine_as_it_was(other_lab: Lab) -> None:
+def test_purge_leaves_nothing_behind(other_lab: Lab) -> None:
     before, own = traces.take(other_lab.name), traces.namespaces([os.getpid()])
     other_lab.up()
     other_lab.load_image()
@@ -53,25 +53,25 @@ def test_purge_leaves_the_machine_as_it_was(other_lab: Lab) -> None:
     pids = other_lab.processes()
     processes = traces.identities(pids)
     namespaces = traces.namespaces(pids) - own
-    assert {"links", "routes", "control_groups"} <= {
-        each.partition(":")[0] for each in traces.take(other_lab.name).beyond(before)
+    assert {"links", "routes", "cgroups"} <= {
+        each.partition(":")[0] for each in traces.take(other_lab.name).added_since(before)
     }
     assert len(namespaces) > 3 * len(traces.NAMESPACES)
 
     other_lab.down("--purge")
 
     assert traces.alive(processes) == set()
-    assert traces.take(other_lab.name).beyond(before) == set()
-    eventually(lambda: not namespaces & traces.all_namespaces(), "all namespaces are gone")
-    assert not other_lab.place.directory.exists()
+    assert traces.take(other_lab.name).added_since(before) == set()
+    eventually(lambda: not namespaces & traces.all_namespaces(), "all namespaces are deleted")
+    assert not other_lab.state_dir.directory.exists()
 
 
-def test_a_stopped_lab_keeps_its_data_and_blocks_its_addresses(other_lab: Lab) -> None:
+def test_a_stopped_lab_keeps_its_data_and_blackholes_its_addresses(other_lab: Lab) -> None:
     other_lab.up("--nodes", "1")
-    block = ranges.Ranges(other_lab.place.existing().index).block
+    block = subnets.Subnets(other_lab.state_dir.require_record().index).block
     other_lab.down()
     assert other_lab.processes() == {}
-    assert block in links.marked_routes()
+    assert block in network.own_routes()
     route = subprocess.run(
         ["ip", "route", "get", str(block[10])], capture_output=True, text=True, check=False
     )
@@ -97,24 +97,24 @@ def test_a_node_is_added_to_a_running_lab(other_lab: Lab) -> None:
     other_lab.up("--nodes", "2")
     assert other_lab.ready_nodes() == {"control-plane", "hypervisor-1"}
     assert other_lab.node("control-plane").pid() == first
-    with pytest.raises(CommandFailed, match="nodes are not taken away"):
+    with pytest.raises(CommandFailed, match="cannot shrink to 1"):
         other_lab.up("--nodes", "1")
 
 
 def test_leftovers_of_a_lab_without_directory_are_removed(other_lab: Lab, tmp_path: Path) -> None:
     lost = Lab(tmp_path / "lost")
     lost.up("--nodes", "1")
-    shutil.rmtree(lost.place.directory)
+    shutil.rmtree(lost.state_dir.directory)
     assert lost.processes()
     assert lost.name in {each["name"] for each in lost.status()["leftovers"]}
     other_lab.up("--nodes", "1")
     assert lost.processes() == {}
-    assert lost.name not in {owner.name for owner in links.owners()}
+    assert lost.name not in {owner.name for owner in network.bridge_owners()}
     assert lost.name not in {each["name"] for each in lost.status()["leftovers"]}
 
 
-@pytest.mark.parametrize("after", ["programs", "network", "configuration", "nodes", "API server"])
-def test_an_interrupted_start_goes_on(other_lab: Lab, after: str) -> None:
+@pytest.mark.parametrize("after", ["binaries", "network", "configuration", "nodes", "API server"])
+def test_an_interrupted_start_is_resumed(other_lab: Lab, after: str) -> None:
     command = other_lab.command("up", "--until", "cluster", "--nodes", "1", "--json")
     with subprocess.Popen(
         command, env=other_lab.environment, stdout=subprocess.PIPE, text=True
@@ -129,9 +129,9 @@ def test_an_interrupted_start_goes_on(other_lab: Lab, after: str) -> None:
     assert other_lab.ready_nodes() == {"control-plane"}
 
 
-def test_settings_that_changed_restart_the_node(other_lab: Lab) -> None:
+def test_changed_options_restart_the_node(other_lab: Lab) -> None:
     other_lab.up("--nodes", "1")
-    log = other_lab.place.node("control-plane") / "log" / "audit.log"
+    log = other_lab.state_dir.node("control-plane") / "log" / "audit.log"
     assert not log.exists()
     other_lab.up("--audit")
     other_lab.kubectl("get", "nodes")
@@ -139,7 +139,7 @@ def test_settings_that_changed_restart_the_node(other_lab: Lab) -> None:
 
 
 def _identities(lab: Lab, namespace: str) -> set[str]:
-    """Objects that a restart must not replace; those of other tests may be on their way out."""
+    """Objects that a restart must not replace, without those that are being deleted."""
     kinds = "pvc,deployments,services,serviceaccounts,secrets,configmaps"
     found = [
         *lab.get("nodes")["items"],

@@ -1,4 +1,4 @@
-"""What workloads need of a cluster: volumes, schedules, webhooks, accounts, limits."""
+"""Workloads: volumes, CronJobs, webhooks, ServiceAccounts, limits."""
 
 import base64
 import json
@@ -13,9 +13,7 @@ from tests.support.lab import CommandFailed, Lab, eventually
 VOLUMES = "root/var/lib/cobaltcore-volumes"
 
 
-def test_a_claim_gets_a_volume_that_keeps_data_and_goes_with_the_claim(
-    lab: Lab, namespace: str
-) -> None:
+def test_a_volume_keeps_its_data_and_is_deleted_with_its_claim(lab: Lab, namespace: str) -> None:
     mount = workloads.claimed("data", "/data")
     writer = workloads.pod(
         "writer",
@@ -28,7 +26,7 @@ def test_a_claim_gets_a_volume_that_keeps_data_and_goes_with_the_claim(
     lab.create(namespace, workloads.claim("data"), writer)
     lab.wait_for_pod(namespace, "writer")
     volume = lab.get("pvc", "-n", namespace, "data")["spec"]["volumeName"]
-    directory = lab.place.node("hypervisor-2") / VOLUMES / volume
+    directory = lab.state_dir.node("hypervisor-2") / VOLUMES / volume
     assert (directory / "file").read_text() == "kept\n"
 
     lab.kubectl("delete", "pod", "-n", namespace, "writer")
@@ -40,11 +38,11 @@ def test_a_claim_gets_a_volume_that_keeps_data_and_goes_with_the_claim(
 
     lab.kubectl("delete", "pod", "-n", namespace, "reader")
     lab.kubectl("delete", "pvc", "-n", namespace, "data")
-    eventually(lambda: not lab.get("pv", volume), "the volume is gone")
-    eventually(lambda: not directory.exists(), "its directory is gone")
+    eventually(lambda: not lab.get("pv", volume), "the volume is deleted")
+    eventually(lambda: not directory.exists(), "its directory is deleted")
 
 
-def test_a_retained_volume_stays(lab: Lab, namespace: str) -> None:
+def test_a_retained_volume_is_kept(lab: Lab, namespace: str) -> None:
     pod = workloads.pod("user", lab.image, mounts=[workloads.claimed("data", "/data")])
     lab.create(namespace, workloads.claim("data"), pod)
     lab.wait_for_pod(namespace, "user")
@@ -55,7 +53,7 @@ def test_a_retained_volume_stays(lab: Lab, namespace: str) -> None:
     lab.kubectl("delete", "pvc", "-n", namespace, "data")
     eventually(lambda: lab.get("pv", volume)["status"]["phase"] == "Released", "released")
     node = lab.get("pv", volume)["metadata"]["labels"]["kubernetes.io/hostname"]
-    assert (lab.place.node(node) / VOLUMES / volume).exists()
+    assert (lab.state_dir.node(node) / VOLUMES / volume).exists()
     lab.kubectl("delete", "pv", volume)
 
 
@@ -88,7 +86,7 @@ def test_a_stateful_set_gets_a_volume_for_each_pod(lab: Lab, namespace: str) -> 
     assert len({each["spec"]["volumeName"] for each in claims}) == 3
 
 
-def test_a_cron_job_runs_its_jobs(lab: Lab, namespace: str) -> None:
+def test_a_cron_job_creates_jobs(lab: Lab, namespace: str) -> None:
     template = workloads.pod_spec(
         lab.image, command=["echo", "ran on schedule"], restartPolicy="Never"
     )
@@ -112,11 +110,11 @@ def test_a_cron_job_runs_its_jobs(lab: Lab, namespace: str) -> None:
         ]
         return done[0]["metadata"]["name"] if done else ""
 
-    name = eventually(job, "a job of the schedule succeeded")
+    name = eventually(job, "a Job of the CronJob succeeded")
     assert lab.kubectl("logs", "-n", namespace, f"job/{name}") == "ran on schedule\n"
 
 
-def test_a_webhook_in_a_pod_changes_objects(lab: Lab, namespace: str) -> None:
+def test_a_mutating_webhook_in_a_pod_is_called(lab: Lab, namespace: str) -> None:
     now = datetime.now(UTC)
     authority = certificates.authority("webhook", now=now, lifetime=timedelta(days=1))
     host = f"hook.{namespace}.svc"
@@ -154,7 +152,7 @@ def test_a_webhook_in_a_pod_changes_objects(lab: Lab, namespace: str) -> None:
         lab.kubectl("delete", "mutatingwebhookconfiguration", namespace)
 
 
-def test_a_pod_speaks_to_the_api_server_with_its_own_token(lab: Lab, namespace: str) -> None:
+def test_a_pod_calls_the_api_server_with_its_service_account(lab: Lab, namespace: str) -> None:
     files = {"server.py": (Path(__file__).parent / "api_client.py").read_text()}
     config = {
         "apiVersion": "v1",
@@ -164,13 +162,16 @@ def test_a_pod_speaks_to_the_api_server_with_its_own_token(lab: Lab, namespace: 
     }
     lab.create(namespace, config, _python_pod("client", lab.image, probe=False))
     user = f"system:serviceaccount:{namespace}:default"
-    eventually(lambda: _log(lab, namespace, "client").startswith("403 "), "refused at first")
+    eventually(
+        lambda: _log(lab, namespace, "client").startswith("403 "),
+        "forbidden without a RoleBinding",
+    )
     assert user in _log(lab, namespace, "client")
     lab.kubectl(
         "create", "rolebinding", "-n", namespace, "view", "--clusterrole=view",
         f"--serviceaccount={namespace}:default",
     )  # fmt: skip
-    eventually(lambda: "\n200 " in _log(lab, namespace, "client"), "allowed by the binding")
+    eventually(lambda: "\n200 " in _log(lab, namespace, "client"), "allowed by the RoleBinding")
 
 
 def test_a_memory_limit_is_enforced(lab: Lab, namespace: str) -> None:
@@ -203,7 +204,7 @@ def _mount(name: str, path: str) -> dict[str, str]:
 
 
 def _python_pod(name: str, image: str, *, probe: bool = True) -> workloads.Object:
-    """A pod that runs server.py of a Secret with this machine's Python, which nodes can see."""
+    """A pod that runs server.py from a Secret with the Python of the host."""
     places = ["/usr", "/lib", "/lib64", sys.base_prefix]
     mounts = [
         {"name": f"host-{i}", "path": path, "source": {"hostPath": {"path": path}}}

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from cobaltcore.cli import main
-from cobaltcore.cli.commands import images as command
-from cobaltcore.lab import errors
-from cobaltcore.lab.images import release, sources, store
+from cobaltimages import release, sources, store
+from cobaltimages.commands import images as command
+from cobaltlab import errors
 from tests.support.lab import eventually
 
 TREE = sources.find()
 RELEASE = "2025.2"
-PATIENCE_SECONDS = 3600.0
+TIMEOUT_SECONDS = 3600.0
 SERVICES = tuple(release.read(TREE, RELEASE).refs)
 
 _ENTER = (
@@ -35,14 +35,14 @@ def default_store() -> store.Store:
 
 
 def build(*arguments: str) -> None:
-    """Run `cobalt images build`; an error is told by the command itself."""
+    """Run `cobalt images build`; the command prints its own errors."""
     assert main.main(["images", "build", "--yes", *arguments]) == 0
 
 
 def everything(place: Path) -> store.Store:
-    """The user's store with every image up to date, as it is now: builds beside do not touch it."""
+    """The user's store with every image up to date, as it is now: parallel builds do not touch it."""
     theirs = default_store()
-    eventually(lambda: not _is_busy(theirs), "no other build works", seconds=PATIENCE_SECONDS)
+    eventually(lambda: not _is_busy(theirs), "no other build works", seconds=TIMEOUT_SECONDS)
     build("--quiet")
     with theirs.locked():
         for folder in ("blobs", "inventory", "keys", "records", "sbom"):

@@ -4,7 +4,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from cobaltcore.lab import kubebuild, ociarchive
+from cobaltimages import cache
+from cobaltlab import ociarchive
 
 PACKAGE = "busybox-static"
 APPLETS = (
@@ -15,7 +16,7 @@ APPLETS = (
 
 def binary() -> Path:
     """The program, fetched from the machine's Debian mirror once; nothing is installed."""
-    home = kubebuild.cache_directory() / "tests"
+    home = cache.cache_directory() / "tests"
     found = home / "busybox"
     if not found.exists():
         fresh = home / ".busybox"

@@ -1,6 +1,6 @@
 """A Ceph that answers as the real one does, and outlives the provider that asks it.
 
-Only the seam `cobaltcore.lab.ceph.commands.Ceph` is played; the real one is asked in end-to-end tests.
+Only the seam `cobaltlab.ceph.commands.Ceph` is simulated; end-to-end tests run the real one.
 """
 
 import asyncio
@@ -12,20 +12,28 @@ from datetime import timedelta
 from typing import Any
 
 from cobaltcore.api.foreign.kubernetes import DEPLOYMENT
-from cobaltcore.lab.ceph.commands import NO_WAIT, Answer, Ceph, Report, Request, Silent, Until
-from cobaltcore.lab.providers import rook
-from cobaltcore.lab.providers.provider import Provider, Setting
 from cobaltcore.runtime import errors
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.controller import Controller
-from cobaltcore.runtime.meta import Object, Scope, key_of
+from cobaltcore.runtime.meta import Object, WatchScope, key_of
+from cobaltlab.ceph.commands import (
+    NO_WAIT,
+    Ceph,
+    CephUnreachable,
+    Request,
+    Response,
+    Result,
+    Until,
+)
+from cobaltlab.providers import rook
+from cobaltlab.providers.provider import Context, Provider
 from tests.support.faults import Crash, CrashPoint
 
 IMAGE = "example.org/ceph:16.2"
 
 
 @dataclass
-class PlayedCeph:
+class SimulatedCeph:
     """The state of one cluster: pools with their images, users, settings."""
 
     pools: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -38,22 +46,22 @@ class PlayedCeph:
     asked: int = 0
     crash: CrashPoint = field(default_factory=CrashPoint)
 
-    async def ask(
+    async def execute(
         self,
         namespace: str,
         requests: Sequence[Request],
         *,
         until: Until = "",
-        patience: timedelta = NO_WAIT,
-    ) -> Report:
+        wait_for: timedelta = NO_WAIT,
+    ) -> Response:
         self.asked += 1
         dies = self.crash.when if self.asked == self.crash.call else None
         if dies == "before":
             raise Crash
         if self.silent:
-            raise Silent("Ceph does not answer")
+            raise CephUnreachable("Ceph does not answer")
         await asyncio.sleep(0)
-        report = Report(status=self.status(), answers=self._answers(requests, until))
+        report = Response(status=self.status(), results=self._answers(requests, until))
         if dies == "after":
             raise Crash
         return report
@@ -73,95 +81,95 @@ class PlayedCeph:
             },
         }
 
-    def _answers(self, requests: Sequence[Request], until: Until) -> list[Answer]:
-        answers: list[Answer] = []
+    def _answers(self, requests: Sequence[Request], until: Until) -> list[Result]:
+        answers: list[Result] = []
         for request in requests if self.up or not until else ():
             answers.append(self._answer(request))
             if answers[-1].code:
                 break
         return answers
 
-    def _answer(self, request: Request) -> Answer:
+    def _answer(self, request: Request) -> Result:
         if "images" in request:
             return self._of_images(request)
         command = request["command"]
         carry_out = getattr(self, "_" + command["prefix"].replace(" ", "_").replace("-", "_"))
-        found: Answer = carry_out(command)
+        found: Result = carry_out(command)
         return found
 
-    def _of_images(self, request: Request) -> Answer:
+    def _of_images(self, request: Request) -> Result:
         pool = self.pools.get(request["pool"])
         if pool is None:
             return _refused(errno.ENOENT)
         if request["images"] == "init":
             pool["application_metadata"] = {"rbd": {}}
-            return Answer(code=0)
-        return Answer(code=0, output=self.images.get(request["pool"], []))
+            return Result(code=0)
+        return Result(code=0, output=self.images.get(request["pool"], []))
 
-    def _version(self, _: Request) -> Answer:
-        return Answer(code=0, output={"version": "ceph version 16.2.15 (618f44) pacific"})
+    def _version(self, _: Request) -> Result:
+        return Result(code=0, output={"version": "ceph version 16.2.15 (618f44) pacific"})
 
-    def _config_set(self, command: Request) -> Answer:
+    def _config_set(self, command: Request) -> Result:
         self.settings[command["who"], command["name"]] = command["value"]
-        return Answer(code=0)
+        return Result(code=0)
 
-    def _osd_pool_create(self, command: Request) -> Answer:
+    def _osd_pool_create(self, command: Request) -> Result:
         name = command["pool"]
         new = {"pool_name": name, "pool_id": len(self.pools) + 1, "pg_num": command["pg_num"]}
         self.pools.setdefault(name, new)
-        return Answer(code=0)
+        return Result(code=0)
 
-    def _osd_pool_ls(self, _: Request) -> Answer:
-        return Answer(code=0, output=list(self.pools.values()))
+    def _osd_pool_ls(self, _: Request) -> Result:
+        return Result(code=0, output=list(self.pools.values()))
 
-    def _osd_pool_set_quota(self, command: Request) -> Answer:
+    def _osd_pool_set_quota(self, command: Request) -> Result:
         self.pools[command["pool"]][f"quota_{command['field']}"] = int(command["val"])
-        return Answer(code=0)
+        return Result(code=0)
 
-    def _osd_pool_set(self, command: Request) -> Answer:
+    def _osd_pool_set(self, command: Request) -> Result:
         if command["var"] == "nonsense":
             return _refused(errno.EINVAL, "invalid variable: 'nonsense'")
         options = self.pools[command["pool"]].setdefault("options", {})
         options[command["var"]] = command["val"]
-        return Answer(code=0)
+        return Result(code=0)
 
-    def _osd_pool_delete(self, command: Request) -> Answer:
+    def _osd_pool_delete(self, command: Request) -> Result:
         self.pools.pop(command["pool"], None)
-        return Answer(code=0)
+        return Result(code=0)
 
-    def _auth_get_or_create(self, command: Request) -> Answer:
+    def _auth_get_or_create(self, command: Request) -> Result:
         entity, caps = command["entity"], _caps(command["caps"])
         known = self.users.setdefault(entity, {"key": f"key-of-{entity}", "caps": caps})
         if known["caps"] != caps:
             return _refused(errno.EINVAL, f"key for {entity} exists but cap mon does not match")
-        return Answer(code=0, output=[{"entity": entity, **known}])
+        return Result(code=0, output=[{"entity": entity, **known}])
 
-    def _auth_caps(self, command: Request) -> Answer:
+    def _auth_caps(self, command: Request) -> Result:
         self.users[command["entity"]]["caps"] = _caps(command["caps"])
-        return Answer(code=0)
+        return Result(code=0)
 
-    def _auth_get(self, command: Request) -> Answer:
-        return Answer(code=0, output=[self.users[command["entity"]]])
+    def _auth_get(self, command: Request) -> Result:
+        return Result(code=0, output=[self.users[command["entity"]]])
 
-    def _auth_rm(self, command: Request) -> Answer:
+    def _auth_rm(self, command: Request) -> Result:
         self.users.pop(command["entity"], None)
-        return Answer(code=0)
+        return Result(code=0)
 
 
 def provider(ceph: Ceph) -> Provider:
     """The provider, asking `ceph`."""
 
-    def controllers(setting: Setting) -> list[Controller]:
-        given = Setting(setting.cluster, setting.instance, {"ceph": IMAGE}, setting.clock)
+    def controllers(context: Context) -> list[Controller]:
+        given = Context(context.cluster, context.instance, {"ceph": IMAGE}, context.clock)
         return list(rook.controllers(given, ceph=ceph))
 
     return Provider(rook.PROVIDER.name, rook.PROVIDER.kinds, controllers)
 
 
 @asynccontextmanager
-async def playing_deployments(client: Client, namespace: str) -> AsyncIterator[None]:
+async def simulated_deployments(client: Client, namespace: str) -> AsyncIterator[None]:
     """Make Deployments of a namespace available and let them go, without any pods."""
-    task = asyncio.ensure_future(_play(client, namespace))
+    task = asyncio.ensure_future(_simulate(client, namespace))
     try:
         yield
     finally:
@@ -169,9 +177,9 @@ async def playing_deployments(client: Client, namespace: str) -> AsyncIterator[N
         await asyncio.wait({task})
 
 
-async def _play(client: Client, namespace: str) -> None:
+async def _simulate(client: Client, namespace: str) -> None:
     while True:
-        async for found, _ in client.list_pages(DEPLOYMENT, Scope(namespace)):
+        async for found, _ in client.list_pages(DEPLOYMENT, WatchScope(namespace)):
             for each in found:
                 try:
                     await _settle(client, each)
@@ -198,5 +206,5 @@ def _caps(words: Sequence[str]) -> dict[str, str]:
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-def _refused(number: int, message: str = "") -> Answer:
-    return Answer(code=-number, message=message)
+def _refused(number: int, message: str = "") -> Result:
+    return Result(code=-number, message=message)

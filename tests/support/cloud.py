@@ -1,4 +1,4 @@
-"""A cloud in a lab, driven by `cobalt openstack`, as its users do it."""
+"""A cloud in a lab, used through `cobalt openstack`."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cobaltcore.lab.cloud.outside import Outside
+from cobaltlab.cloud.external import ExternalHost
 from tests.support.lab import CommandFailed, Lab, eventually
 
 NAMESPACE = "openstack"
@@ -18,25 +18,25 @@ DEMO = "demo"
 
 @dataclass(frozen=True)
 class Cloud:
-    """What a test does with a cloud."""
+    """Operations of tests on a cloud."""
 
     lab: Lab
 
     def run(self, *arguments: str) -> str:
-        """Run a command of OpenStack's client."""
+        """Run the OpenStack client."""
         return self.lab.cobalt("openstack", *arguments)
 
     def get(self, *arguments: str) -> Any:
-        """Run a command that prints something, and read it."""
+        """Run the OpenStack client and decode its JSON output."""
         return json.loads(self.run(*arguments, "--format", "json"))
 
     def python(self, source: str, *arguments: str) -> str:
-        """Run a Python program in the toolbox; what it prints."""
+        """Run a Python program in the toolbox; return its output."""
         command = ("exec", "-i", "-n", NAMESPACE, "deployment/openstack-client", "-c", "client")
         return self.lab.kubectl(*command, "--", "python3", "-", *arguments, input=source).strip()
 
     def remove(self, kind: str, name: str) -> None:
-        """Delete something, whatever state it is in; nothing to delete is fine."""
+        """Delete an object in any state, if it exists."""
         try:
             self.run(kind, "delete", name, *(["--wait"] if kind == "server" else []))
         except CommandFailed as error:
@@ -44,17 +44,17 @@ class Cloud:
                 raise
 
     def console(self, server: str) -> str:
-        """What a server has said on its console."""
+        """The console output of a server."""
         return self.run("console", "log", "show", server)
 
-    def says(self, server: str, words: str) -> str:
-        """Wait until a server says something on its console; the whole line."""
+    def wait_for_console(self, server: str, text: str) -> str:
+        """Wait for a text in the console output; return the whole line."""
 
         def line() -> str:
-            said = [each.strip() for each in self.console(server).splitlines()]
-            return next((each for each in said if words in each), "")
+            lines = [each.strip() for each in self.console(server).splitlines()]
+            return next((each for each in lines if text in each), "")
 
-        return eventually(line, f"server {server} says {words!r}")
+        return eventually(line, f"console output of server {server} contains {text!r}")
 
     def address(self, server: str) -> str:
         """The address of a server in the network `demo`."""
@@ -67,7 +67,7 @@ class Cloud:
         return found
 
     def floating(self) -> str:
-        """The address of the server `demo` from outside."""
+        """The floating address of the server `demo`."""
         address = self.address(DEMO)
         (found,) = [
             each["Floating IP Address"]
@@ -76,17 +76,17 @@ class Cloud:
         ]
         return str(found)
 
-    def becomes(self, kind: str, name: str, status: str) -> None:
-        """Wait until something has a status."""
+    def wait_for_status(self, kind: str, name: str, status: str) -> None:
+        """Wait until an object has a status."""
         eventually(
             lambda: self.get(kind, "show", name)["status"].lower() == status,
             f"{kind} {name} is {status}",
         )
 
     @contextmanager
-    def outside(self) -> Iterator[Outside]:
-        """Somebody on the external network."""
-        with Outside(self.lab.place.existing().index) as found:
+    def external_host(self) -> Iterator[ExternalHost]:
+        """A host on the external network."""
+        with ExternalHost(self.lab.state_dir.require_record().index) as found:
             yield found
 
 
@@ -103,42 +103,42 @@ class Pings:
 
 
 @contextmanager
-def pinging(outside: Outside, address: str, directory: Path) -> Iterator[Pings]:
-    """Ping an address ten times a second for as long as the block lasts."""
+def pinging(external: ExternalHost, address: str, directory: Path) -> Iterator[Pings]:
+    """Ping an address ten times a second during the `with` block."""
     found, stop = Pings(), directory / "stop"
     script = (
         f"ping -n -q -i 0.1 {address} & "
         f"while [ ! -e {stop} ]; do sleep 0.1; done; kill -INT $!; wait $!"
     )
     with ThreadPoolExecutor(1) as pool:
-        told = pool.submit(outside.run, "sh", "-c", script)
+        pinged = pool.submit(external.run, "sh", "-c", script)
         try:
             yield found
         finally:
             stop.touch()
-    lines = told.result().stdout.splitlines()
+    lines = pinged.result().stdout.splitlines()
     words = next(each for each in lines if "packets transmitted" in each).split()
     found.sent, found.answered = int(words[0]), int(words[3])
 
 
 @dataclass
-class Asked:
-    """Requests to a service, and what became of those that failed."""
+class Requests:
+    """Requests to a service, and errors of those that failed."""
 
     sent: int = 0
     failed: list[str] = field(default_factory=list)
 
 
 @contextmanager
-def asking(cloud: Cloud) -> Iterator[Asked]:
-    """List servers ten times a second for as long as the block lasts."""
-    found, stop = Asked(), "/tmp/stop-asking"
-    source = (Path(__file__).parents[1] / "e2e/cloud/inside/requests.py").read_text()
+def requesting(cloud: Cloud) -> Iterator[Requests]:
+    """List servers ten times a second during the `with` block."""
+    found, stop = Requests(), "/tmp/stop-asking"
+    source = (Path(__file__).parents[1] / "e2e/cloud/agents/requests.py").read_text()
     with ThreadPoolExecutor(1) as pool:
-        told = pool.submit(cloud.python, source, stop)
+        requests = pool.submit(cloud.python, source, stop)
         try:
             yield found
         finally:
             cloud.python(f"open({stop!r}, 'w')")
-    result = json.loads(told.result().splitlines()[-1])
+    result = json.loads(requests.result().splitlines()[-1])
     found.sent, found.failed = result["sent"], result["failed"]

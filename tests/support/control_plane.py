@@ -23,7 +23,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from cobaltcore.lab import kubebuild, pki, process
+from cobaltlab import kubebuild, pki, process
 from tests.support import audit as audit_log
 from tests.support import control_plane_flags as flags
 from tests.support.ports import ReservedPort

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 import yaml
 
-from cobaltcore.lab import pki
 from cobaltcore.runtime import certificates
+from cobaltlab import pki
 
 Flags: TypeAlias = Mapping[str, object]
 
@@ -66,7 +66,7 @@ def apiserver(
         "proxy-client-key-file": front_proxy.key,
         "service-cluster-ip-range": "10.96.0.0/16",
         "allow-privileged": "true",
-        # Loopback may not stand in an Endpoints object, and nothing here uses that Service.
+        # Loopback is not allowed in an Endpoints object, and nothing here uses that Service.
         "endpoint-reconciler-type": "none",
         "max-requests-inflight": 3000,
         "max-mutating-requests-inflight": 1500,

@@ -61,8 +61,12 @@ class FakeClock:
             if not timer.cancelled:
                 timer.callback()
                 await settle()
-        self._elapsed = target
+        self._elapsed = max(self._elapsed, target)
         await settle()
+
+    def stop_process(self, seconds: float) -> None:
+        """Time passes as for a stopped process: what falls due runs only after that."""
+        self._elapsed += seconds
 
 
 async def settle(turns: int = 20) -> None:

@@ -118,12 +118,12 @@ class FaultTransport:
         return self._stream(request, idle_timeout)
 
     @asynccontextmanager
-    async def converse(self, request: Request, *, protocol: str) -> AsyncIterator[Socket]:
-        """Open a WebSocket, unless a crash comes before it or after its last word."""
+    async def websocket(self, request: Request, *, protocol: str) -> AsyncIterator[Socket]:
+        """Open a WebSocket, unless a crash comes before it or after its last message."""
         dies = self._count(request)
         if dies == "before":
             self._die()
-        async with self.inner.converse(request, protocol=protocol) as socket:
+        async with self.inner.websocket(request, protocol=protocol) as socket:
             yield socket
         if dies == "after":
             self._die()

@@ -1,4 +1,4 @@
-"""Whether a cloud is whole, and which of its processes run."""
+"""Whether a cloud is completely Ready, and the PIDs of its processes."""
 
 import re
 
@@ -7,7 +7,7 @@ from tests.support.lab import Lab
 
 
 def found(lab: Lab, node: str, pattern: str) -> set[int]:
-    """Processes of a lab that look like this."""
+    """PIDs of a lab whose command line matches."""
     wanted = re.compile(pattern)
     return {pid for pid, line in lab.processes(node).items() if wanted.search(line)}
 
@@ -17,7 +17,7 @@ def guest(lab: Lab, node: str) -> set[int]:
 
 
 def is_whole(lab: Lab) -> bool:
-    """Whether the control plane is Ready, and every pod of it."""
+    """Whether the ControlPlane and all its pods are Ready."""
     planes = lab.get("controlplanes", "-n", NAMESPACE).get("items", [])
     pods = [
         pod

@@ -11,17 +11,17 @@ from typing import Any
 import jsonschema
 
 from cobaltcore.api.foreign.kubernetes import SECRET
-from cobaltcore.lab.korc import clouds, keystone
-from cobaltcore.lab.korc.keystone import Keystone
-from cobaltcore.lab.providers import korc
-from cobaltcore.lab.providers.provider import Provider
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.clock import SystemClock
 from cobaltcore.runtime.meta import Key, Kind, Object
+from cobaltlab.korc import clouds, keystone
+from cobaltlab.korc.keystone import Keystone
+from cobaltlab.providers import korc
+from cobaltlab.providers.provider import Provider
 from tests.support.faults import Crash, CrashPoint
 from tests.support.keystone import KeystoneHarness
 from tests.support.operating import eventually, read
-from tests.support.providing import an_object
+from tests.support.providers import an_object
 from tests.support.real_schemas import real_schema
 
 CLOUD = {"cloudName": "openstack", "secretName": "openstack-clouds"}
@@ -30,19 +30,19 @@ WAIT_SECONDS = 180
 
 
 def provider(
-    namespace: str, *, dial: keystone.Dial = keystone.dial, import_poll: timedelta = SOON
+    namespace: str, *, connect: keystone.Connect = keystone.connect, import_poll: timedelta = SOON
 ) -> Provider:
     """K-ORC for one namespace, impatient when it waits for an import."""
 
     controllers = partial(
-        korc.controllers, namespace=namespace, dial=dial, import_poll=import_poll
+        korc.controllers, namespace=namespace, connect=connect, import_poll=import_poll
     )
     return Provider(korc.PROVIDER.name, korc.PROVIDER.kinds, controllers)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What an object says of itself."""
+class Report:
+    """What an object reports of itself."""
 
     available: str = ""
     progressing: str = ""
@@ -105,20 +105,20 @@ class Identity:
         """Delete an object."""
         await self.client.delete(kind, self.key(name))
 
-    async def told(self, kind: Kind, name: str) -> Told:
-        """What an object says; nothing if it says it of an older generation, or is gone."""
+    async def report(self, kind: Kind, name: str) -> Report:
+        """The status of an object; empty for an older generation or a missing object."""
         found = await read(self.client, kind, self.key(name))
         if found is None:
-            return Told()
+            return Report()
         status = found.get("status") or {}
-        told = {each["type"]: each for each in status.get("conditions") or ()}
-        progressing = told.get("Progressing")
+        report = {each["type"]: each for each in status.get("conditions") or ()}
+        progressing = report.get("Progressing")
         generation = found["metadata"]["generation"]
         if progressing is None or progressing["observedGeneration"] != generation:
-            return Told()
+            return Report()
         check_status(kind, status)
-        return Told(
-            told["Available"]["status"],
+        return Report(
+            report["Available"]["status"],
             progressing["status"],
             progressing["reason"],
             progressing["message"],
@@ -130,28 +130,28 @@ class Identity:
         """Whether there is such an object."""
         return await read(self.client, kind, self.key(name)) is not None
 
-    async def available(self, kind: Kind, name: str) -> Told:
+    async def available(self, kind: Kind, name: str) -> Report:
         """Wait until an object is in order."""
 
         async def check() -> bool:
-            told = await self.told(kind, name)
-            return (told.available, told.progressing) == ("True", "False")
+            report = await self.report(kind, name)
+            return (report.available, report.progressing) == ("True", "False")
 
         await self.eventually(check, kind, name, "available")
-        return await self.told(kind, name)
+        return await self.report(kind, name)
 
-    async def says(self, kind: Kind, name: str, message: str, *, reason: str = "") -> Told:
+    async def reports(self, kind: Kind, name: str, message: str, *, reason: str = "") -> Report:
         """Wait until an object's message has these words in it."""
 
         async def check() -> bool:
-            told = await self.told(kind, name)
-            return message in told.message and reason in told.reason
+            report = await self.report(kind, name)
+            return message in report.message and reason in report.reason
 
         await self.eventually(check, kind, name, f"saying {message!r}")
-        return await self.told(kind, name)
+        return await self.report(kind, name)
 
     async def gone(self, kind: Kind, name: str) -> None:
-        """Wait until an object is gone."""
+        """Wait until an object is deleted."""
 
         async def check() -> bool:
             return not await self.exists(kind, name)
@@ -159,13 +159,13 @@ class Identity:
         await self.eventually(check, kind, name, "gone")
 
     async def eventually(self, check: Any, kind: Kind, name: str, what: str) -> None:
-        """Wait, and fail with what the object says instead."""
+        """Wait, and fail with what the object reports instead."""
         try:
             await eventually(check, what, seconds=WAIT_SECONDS)
         except AssertionError:
             found = await read(self.client, kind, self.key(name)) or {}
-            told = found.get("status")
-            raise AssertionError(f"{kind.kind} {name} is not {what}: {told}") from None
+            report = found.get("status")
+            raise AssertionError(f"{kind.kind} {name} is not {what}: {report}") from None
 
     def key(self, name: str) -> Key:
         return Key(self.namespace, name)
@@ -215,7 +215,7 @@ class Identity:
 
 
 def check_status(kind: Kind, status: Mapping[str, Any]) -> None:
-    """Whether the real K-ORC could have said this."""
+    """Validate a status against the schema of the real K-ORC."""
     schema = real_schema(kind)
     if schema is not None:
         jsonschema.Draft202012Validator(schema["properties"]["status"]).validate(status)
@@ -228,22 +228,22 @@ async def identity(
     """Somebody who can look at both sides."""
     data = {"clouds.yaml": harness.clouds_yaml()}
     cloud = clouds.read(data, "openstack", secret="admin")
-    async with keystone.dial(cloud) as wire:
-        admin = Keystone(wire, keystone.Login(cloud, SystemClock()))
+    async with keystone.connect(cloud) as transport:
+        admin = Keystone(transport, keystone.Login(cloud, SystemClock()))
         yield Identity(client, namespace, harness, admin)
 
 
-class DoomedWire:
+class CrashingTransport:
     """Dies at the n-th call to Keystone, before it is sent or after it was carried out."""
 
     def __init__(
-        self, inner: keystone.Wire, point: CrashPoint, calls: list[keystone.Call]
+        self, inner: keystone.Transport, point: CrashPoint, calls: list[keystone.Request]
     ) -> None:
         self._inner = inner
         self._point = point
         self._calls = calls
 
-    async def send(self, call: keystone.Call) -> keystone.Answer:
+    async def send(self, call: keystone.Request) -> keystone.Response:
         if len(self._calls) >= self._point.call:
             raise Crash
         self._calls.append(call)
@@ -256,36 +256,38 @@ class DoomedWire:
         return answer
 
 
-def doomed(point: CrashPoint) -> keystone.Dial:
+def crashing(point: CrashPoint) -> keystone.Connect:
     """Connections to Keystone, the process dies over one of their calls."""
-    calls: list[keystone.Call] = []
+    calls: list[keystone.Request] = []
 
     @asynccontextmanager
-    async def dial(cloud: clouds.Cloud) -> AsyncIterator[keystone.Wire]:
-        async with keystone.dial(cloud) as wire:
-            yield DoomedWire(wire, point, calls)
+    async def connect(cloud: clouds.Cloud) -> AsyncIterator[keystone.Transport]:
+        async with keystone.connect(cloud) as transport:
+            yield CrashingTransport(transport, point, calls)
 
-    return dial
+    return connect
 
 
 def counted(
-    calls: list[keystone.Call], *, before: Callable[[keystone.Call], Awaitable[None]] | None = None
-) -> keystone.Dial:
+    calls: list[keystone.Request],
+    *,
+    before: Callable[[keystone.Request], Awaitable[None]] | None = None,
+) -> keystone.Connect:
     """Connections to Keystone whose calls are written down; something may happen before each."""
 
-    class CountingWire:
-        def __init__(self, inner: keystone.Wire) -> None:
+    class CountingTransport:
+        def __init__(self, inner: keystone.Transport) -> None:
             self._inner = inner
 
-        async def send(self, call: keystone.Call) -> keystone.Answer:
+        async def send(self, call: keystone.Request) -> keystone.Response:
             calls.append(call)
             if before is not None:
                 await before(call)
             return await self._inner.send(call)
 
     @asynccontextmanager
-    async def dial(cloud: clouds.Cloud) -> AsyncIterator[keystone.Wire]:
-        async with keystone.dial(cloud) as wire:
-            yield CountingWire(wire)
+    async def connect(cloud: clouds.Cloud) -> AsyncIterator[keystone.Transport]:
+        async with keystone.connect(cloud) as transport:
+            yield CountingTransport(transport)
 
-    return dial
+    return connect

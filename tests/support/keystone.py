@@ -22,7 +22,8 @@ from typing import Any, Self
 
 import yaml
 
-from cobaltcore.lab import errors, kubebuild, process
+from cobaltimages import cache
+from cobaltlab import errors, process
 from tests.support.ports import ReservedPort
 from tests.support.scratch import ScratchDirectory
 
@@ -53,10 +54,10 @@ policy_dirs = {directory}/policy.d
 
 
 def installation() -> Path:
-    """A folder with Keystone's programs and fresh data, made once per set of pins."""
+    """A folder with Keystone's programs and fresh data, created once per set of pins."""
     wanted = "\n".join([*REQUIREMENTS, _CONFIGURATION, CONSTRAINTS.read_text()])
     digest = hashlib.sha256(wanted.encode()).hexdigest()[:16]
-    home = kubebuild.cache_directory() / "test-keystone" / digest
+    home = cache.cache_directory() / "test-keystone" / digest
     home.mkdir(parents=True, exist_ok=True)
     with _locked(home / "lock"):
         if not (home / "data").exists():

@@ -52,7 +52,7 @@ def a_plugin(
 
 
 def runs(plugin: Path) -> list[dict[str, Any]]:
-    """What the plugin was told, run by run."""
+    """The input of the plugin, run by run."""
     log = Path(f"{plugin}.runs")
     return (
         [msgspec.json.decode(line) for line in log.read_text().splitlines()]

@@ -1,13 +1,11 @@
-"""A lab of its own for tests: a name and a directory that no other lab uses, driven by `cobalt`."""
+"""A lab for tests, with its own name and directory, used through the `cobalt` command."""
 
 import json
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,53 +14,61 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cobaltcore.lab import cgroups, containers, home, kernel, links, machine, ociarchive
+from cobaltcore.agents import waiting
+from cobaltlab import (
+    cgroups,
+    containerd,
+    network,
+    nodeprocess,
+    ociarchive,
+    pidfile,
+    statedir,
+)
 from tests.support import busybox, workloads
 
 T = TypeVar("T")
 
-GIVEN = "COBALT_E2E_LAB"
-"""The variable that names a lab which runs already."""
-PATIENCE_SECONDS = 600.0
-# Asking costs a process each time: soon at first, then less and less often.
-FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 1.0
+LAB_VARIABLE = "COBALT_E2E_LAB"
+"""Names a running lab that tests use instead of a new one."""
+TIMEOUT_SECONDS = 600.0
+POLL_SECONDS = 0.3
 
 
 class CommandFailed(AssertionError):
-    """A command ended with an error; the message has its output."""
+    """A command failed; the message contains its output."""
 
 
-def eventually(condition: Callable[[], T], what: str, *, seconds: float = PATIENCE_SECONDS) -> T:
-    """Wait until a condition returns something true, and return that."""
-    deadline = time.monotonic() + seconds
-    pause = FIRST_PAUSE_SECONDS
-    while not (found := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds:.0f} s: {what}")
-        select.select([], [], [], pause)
-        pause = min(pause * 1.3, LONGEST_PAUSE_SECONDS)
-    return found
+def eventually(condition: Callable[[], T], what: str, *, seconds: float = TIMEOUT_SECONDS) -> T:
+    """Wait until a condition returns a true value, and return that value."""
+    found: list[T] = []
+
+    def holds() -> bool:
+        found[:] = [condition()]
+        return bool(found[0])
+
+    if not waiting.wait_until(holds, interval=POLL_SECONDS, timeout=seconds):
+        raise AssertionError(f"not within {seconds:.0f} s: {what}")
+    return found[0]
 
 
 @dataclass
 class Lab:
-    """One instance; everything a test does with it goes through the command line."""
+    """One lab and operations of tests on it."""
 
     root: Path
     name: str = field(default_factory=lambda: f"e2e-{uuid.uuid4().hex[:6]}")
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**os.environ, home.ROOT_VARIABLE: str(self.root)}
+        return {**os.environ, statedir.ROOT_VARIABLE: str(self.root)}
 
     @property
-    def place(self) -> home.Home:
-        return home.Home(self.name, self.root / self.name)
+    def state_dir(self) -> statedir.StateDir:
+        return statedir.StateDir(self.name, self.root / self.name)
 
     @property
     def images(self) -> Path:
-        """The layout from which nodes pull, if the lab was started with it."""
+        """The OCI layout for `cobalt up --images`."""
         return self.root / "images"
 
     @cached_property
@@ -101,29 +107,31 @@ class Lab:
         return found
 
     def load_image(self, *names: str) -> None:
-        """Give nodes the busybox image, all or those that need it."""
+        """Import the busybox image into all nodes, or the named ones."""
         archive = self.root / "busybox.tar"
         archive.write_bytes(ociarchive.archive(busybox.image()).content)
-        for node in (each for each in self.place.machines() if each.name in names or not names):
-            eventually(containers.socket(node).exists, f"containerd of {node.name}")
-            containers.load(node, archive)
+        for node in (
+            each for each in self.state_dir.node_processes() if each.name in names or not names
+        ):
+            eventually(containerd.socket(node).exists, f"containerd of {node.name}")
+            containerd.import_image(node, archive)
 
     # --- Kubernetes ---------------------------------------------------------------------------
 
     def kubectl(self, *arguments: str, input: str = "") -> str:  # noqa: A002
-        """Run the lab's own kubectl; `cobalt kubectl` does the same, a little slower."""
-        environment = {**self.environment, "KUBECONFIG": str(self.place.kubeconfig)}
-        return run([str(self.place.programs / "kubectl"), *arguments], environment, text=input)
+        """Run the lab's kubectl directly, which is faster than `cobalt kubectl`."""
+        environment = {**self.environment, "KUBECONFIG": str(self.state_dir.kubeconfig)}
+        return run([str(self.state_dir.programs / "kubectl"), *arguments], environment, text=input)
 
     def attempt(self, *arguments: str, input: str = "") -> str:  # noqa: A002
-        """Run kubectl; nothing if it fails, as it does while something comes back."""
+        """Run kubectl; return an empty string if it fails."""
         try:
             return self.kubectl(*arguments, input=input)
         except CommandFailed:
             return ""
 
     def get(self, *arguments: str) -> dict[str, Any]:
-        """Read objects; nothing if there are none, or no answer."""
+        """Get objects as JSON; an empty dict if kubectl fails."""
         found: dict[str, Any] = json.loads(
             self.attempt("get", *arguments, "-o", "json", "--request-timeout=10s") or "{}"
         )
@@ -148,49 +156,49 @@ class Lab:
 
     # --- processes ----------------------------------------------------------------------------
 
-    def node(self, name: str) -> machine.Machine:
-        return next(each for each in self.place.machines() if each.name == name)
+    def node(self, name: str) -> nodeprocess.NodeProcess:
+        return next(each for each in self.state_dir.node_processes() if each.name == name)
 
     def processes(self, node: str = "") -> dict[int, str]:
-        """Process ids, as the host numbers them, with their command lines."""
-        found = cgroups.processes(cgroups.find(), machine.group_of(self.name, node))
+        """PIDs in the host's namespace with their command lines."""
+        found = cgroups.processes(cgroups.detect(), nodeprocess.cgroup_of(self.name, node))
         return {pid: line for pid in found if (line := command_line(pid))}
 
     def daemon(self, node: str, program: str) -> int:
-        """The process of a daemon in a node, once there is one."""
+        """Wait for the process of a daemon in a node."""
         pattern = re.compile(rf"^(\S*/)?{program}( |$)")
         return eventually(
             lambda: next(
                 (pid for pid, line in self.processes(node).items() if pattern.search(line)), 0
             ),
-            f"{program} runs in {node}",
+            f"{program} is running in {node}",
         )
 
     def supervisor(self) -> int:
-        found = kernel.recall(self.place.directory / "supervisor.pid")
+        found = pidfile.running(self.state_dir.directory / "supervisor.pid")
         assert found is not None
         return found
 
     def kill_everything(self) -> None:
-        """As if the power had failed, but for the kernel."""
-        machines = self.place.machines()
+        """Kill all processes of the lab, as a power failure would."""
+        machines = self.state_dir.node_processes()
         os.kill(self.supervisor(), signal.SIGKILL)
         for pid in self.processes():
             kill(pid)
-        eventually(lambda: not any(each.pid() for each in machines), "all nodes gone")
+        eventually(lambda: not any(each.pid() for each in machines), "no node is running")
 
     def remove(self) -> None:
-        """Leave nothing, whatever state a test left it in."""
+        """Remove the lab in any state."""
         self.down("--purge")
-        assert self.name not in cgroups.instances(cgroups.find())
-        assert self.name not in {owner.name for owner in links.owners()}
+        assert self.name not in cgroups.instances(cgroups.detect())
+        assert self.name not in {owner.name for owner in network.bridge_owners()}
 
 
 @contextmanager
-def given_or_own(root: Path, up: Callable[[Lab], object]) -> Iterator[Lab]:
-    """The lab that the environment names, or one that is started here and removed at the end."""
-    if name := os.environ.get(GIVEN):
-        yield Lab(home.root(os.environ), name)
+def existing_or_new(root: Path, up: Callable[[Lab], object]) -> Iterator[Lab]:
+    """The lab in LAB_VARIABLE, or a new one that is removed at the end."""
+    if name := os.environ.get(LAB_VARIABLE):
+        yield Lab(statedir.root(os.environ), name)
         return
     found = Lab(root)
     try:

@@ -1,17 +1,17 @@
-"""A Ceph in a lab of a test: the cluster of the example, its users."""
+"""Ceph in a test's lab: the cluster of the example and its users."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cobaltcore.lab.ceph import health
+from cobaltlab.ceph import health
 from tests.support import lab_providers, workloads
 from tests.support.lab import Lab, eventually, kill
 
 DAEMONS = ("ceph-mon", "ceph-mgr", "ceph-osd")
 OBJECTS = 5
-# Keys come from files and go to files: none is ever on a command line.
+# Keys are read from and written to files, never on a command line.
 SCRIPT = """
 umask 077; mkdir -p /tmp/ceph
 printf '[global]\\nmon_host = %s\\nkeyring = /tmp/ceph/keyring\\n' "$(cat /config/mon_host)" \
@@ -23,7 +23,7 @@ exec sleep 1000000
 
 @dataclass(frozen=True)
 class LabCeph:
-    """The cluster of the example in a namespace."""
+    """The CephCluster of the example in a namespace."""
 
     lab: Lab
     namespace: str
@@ -33,7 +33,7 @@ class LabCeph:
         self.lab.create(self.namespace, *lab_providers.example("ceph"))
 
     def wait(self) -> None:
-        """Wait until everything is reported as ready."""
+        """Wait until all objects are Ready."""
         kinds = "cephclusters,cephblockpools,cephclients"
 
         def all_ready() -> bool:
@@ -43,25 +43,25 @@ class LabCeph:
         eventually(all_ready, "the cluster, its pools and its users are Ready")
 
     def status(self) -> dict[str, Any]:
-        """What Ceph itself says."""
-        said = self.lab.attempt(
+        """`ceph status`; empty without an answer."""
+        output = self.lab.attempt(
             *("exec", "-n", self.namespace, "deploy/rook-ceph-mon-a", "--"),
             *("ceph", "--connect-timeout=5", "status", "--format=json"),
         )
-        found: dict[str, Any] = json.loads(said or "{}")
+        found: dict[str, Any] = json.loads(output or "{}")
         return found
 
     def wait_until_clean(self) -> None:
-        """Wait for the strict gate; pools made after the cluster's own open it anew."""
-        eventually(self.is_clean, "the strict gate of Ceph is open")
+        """Wait for HEALTH_OK; new pools reset it."""
+        eventually(self.is_clean, "Ceph is clean")
 
     def is_clean(self) -> bool:
-        """Whether the strict gate is open, and Ceph complains about nothing."""
+        """Whether all placement groups are clean and health is HEALTH_OK."""
         found = self.status()
         return bool(found) and health.is_clean(found) and found["health"]["status"] == "HEALTH_OK"
 
     def pids(self) -> dict[str, int]:
-        """The processes of the daemons on all nodes."""
+        """PIDs of the daemons on all nodes."""
         return {
             line.split()[0]: pid
             for pid, line in self.lab.processes().items()
@@ -69,7 +69,7 @@ class LabCeph:
         }
 
     def kill_daemons(self) -> None:
-        """Kill all daemons at once, and wait until others run."""
+        """Kill all daemons at once, and wait until they are restarted."""
         before = self.pids()
         assert set(before) == set(DAEMONS)
         for pid in before.values():
@@ -79,18 +79,20 @@ class LabCeph:
                 set(self.pids()) == set(DAEMONS)
                 and not set(self.pids().values()) & set(before.values())
             ),
-            "other daemons run",
+            "daemons are restarted",
         )
 
     def delete(self) -> None:
-        """Delete all objects; whether the data stays is up to them."""
+        """Delete all objects; their specs decide about the data."""
         lab, here = self.lab, ("-n", self.namespace)
         lab.kubectl("delete", "cephcluster", *here, "rook-ceph", "--wait=false")
         lab.kubectl("delete", "cephblockpool,cephclient", *here, "--all")
-        eventually(lambda: not lab.get("cephcluster", *here, "rook-ceph"), "the cluster is gone")
+        eventually(
+            lambda: not lab.get("cephcluster", *here, "rook-ceph"), "the cluster is deleted"
+        )
 
     def user(self, name: str, *, key_of: str = "") -> "User":
-        """A pod with QEMU, as the user `name` with that key or another one's."""
+        """A pod with QEMU as the user `name`, with its key or that of another user."""
         pod = f"{name}-{key_of or name}"
         secret = f"rook-ceph-client-{key_of or name}"
         body = workloads.pod(

@@ -1,4 +1,4 @@
-"""The examples of the requirements as they run in a lab: everything that is changed, and why."""
+"""The examples of the requirements as they run in a lab: every change with its reason."""
 
 import copy
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from tests.support import objects, openstack
 KINDS = ("Keystone", "Glance", "Placement", "Nova", "Neutron", "OVNCluster", "Cinder")
 ISSUER = "lab-ca"
 TRUST = "c5c3-trust"
-"""The Secret with the certificate of the authority behind the issuer."""
+"""The Secret with the CA certificate of the issuer."""
 OVN_CERTIFICATE = "ovn-tls-certs"
 BROKER = "rabbitmq:5672"
 
-OURS_ONLY: dict[str, dict[str, Any]] = {
-    # Its map of what to audit is a file that no image has; its rules would lock K-ORC out.
-    "Keystone": {"spec.middleware": objects.REMOVED, "spec.policyOverrides": objects.REMOVED},
-    # An image that nobody has built.
+UNAVAILABLE: dict[str, dict[str, Any]] = {
+    # The policy overrides would lock K-ORC out.
+    "Keystone": {"spec.policyOverrides": objects.REMOVED},
+    # The image of the example does not exist.
     "Placement": {"spec.image": {"repository": f"{releases.REGISTRY}/placement", "tag": "14.0.0"}},
     # No Cortex, no KVM, no third pool.
     "Nova": {
@@ -28,9 +28,9 @@ OURS_ONLY: dict[str, dict[str, Any]] = {
         "spec.storage": objects.REMOVED,
     },
 }
-"""What our own examples show beyond those of the requirements, and a lab has nothing for."""
+"""Changes of the repository's examples, for features that a lab lacks."""
 
-SHOWN = {
+DOCUMENTED_CONDITIONS = {
     "Keystone": {"Ready", "DatabaseReady", "FernetKeysReady"},
     "Glance": {"Ready", "DatabaseReady", "CephConnected"},
     "Placement": {"Ready"},
@@ -39,7 +39,7 @@ SHOWN = {
     "OVNCluster": {"Ready", "NorthboundReady", "SouthboundReady", "ControllersReady"},
     "Cinder": {"Ready", "CephConnected"},
 }
-"""The conditions of the requirements, for those who do not have the texts."""
+"""The conditions of the requirements, used where their texts are not available."""
 PORTS = {
     "Keystone": 5000,
     "Glance": 9292,
@@ -51,30 +51,29 @@ PORTS = {
 
 
 def example(kind: str) -> Object:
-    """The example of the requirements where these are at hand, else ours without its extras."""
+    """The example of the requirements if available, else that of the repository."""
     found = openstack.documents(kind)
-    shown = [each for each in found if "status" in each]
-    return shown[0] if shown else objects.changed(found[0], OURS_ONLY.get(kind, {}))
+    documented = [each for each in found if "status" in each]
+    return documented[0] if documented else objects.changed(found[0], UNAVAILABLE.get(kind, {}))
 
 
-def shown_conditions(kind: str) -> set[str]:
-    """The conditions that the requirements show as True."""
+def documented_conditions(kind: str) -> set[str]:
+    """The conditions that are True in the requirements."""
     status = example(kind).get("status")
     if status is None:
-        return SHOWN[kind]
+        return DOCUMENTED_CONDITIONS[kind]
     return {each["type"] for each in status["conditions"] if each["status"] == "True"}
 
 
-def shown_endpoint(kind: str) -> str:
-    """The endpoint that the requirements show."""
+def documented_endpoint(kind: str) -> str:
     status = example(kind).get("status")
     name = kind.lower()
-    told = f"https://{name}.openstack.svc.cluster.local:{PORTS[kind]}"
-    return str(status["endpoint"]) if status else told
+    default = f"https://{name}.openstack.svc.cluster.local:{PORTS[kind]}"
+    return str(status["endpoint"]) if status else default
 
 
 def in_lab(kind: str) -> Object:
-    """The example with all changes below, and without the status that it should reach."""
+    """The example with all changes below, without its status."""
     found = copy.deepcopy(example(kind))
     found.pop("status", None)
     for change in CHANGES:
@@ -82,8 +81,8 @@ def in_lab(kind: str) -> Object:
     return found
 
 
-def one_pod_of_everything(kind: str, spec: Any) -> None:
-    """Three nodes on one machine win nothing by more; what is unset would be two."""
+def one_replica_each(kind: str, spec: Any) -> None:
+    """More replicas on one machine bring nothing; the default would be two."""
     unset = {"Nova": "metadata", "OVNCluster": "northd"}.get(kind)
     if unset is not None:
         spec.setdefault(unset, {})["replicas"] = 1
@@ -92,8 +91,8 @@ def one_pod_of_everything(kind: str, spec: Any) -> None:
             each["replicas"] = 1
 
 
-def one_server_of_each_sort(kind: str, spec: Any) -> None:
-    """One broker and one cache run; a broker's pods have other names under Rabbit's operator."""
+def one_broker_and_one_cache(kind: str, spec: Any) -> None:
+    """The lab runs one broker and one cache; the RabbitMQ operator names pods differently."""
     if "messaging" in spec:
         login = spec["messaging"]["secretRef"]
         spec["messaging"] = {"hosts": [BROKER], "secretRef": login}
@@ -103,42 +102,42 @@ def one_server_of_each_sort(kind: str, spec: Any) -> None:
         spec["cache"].pop("clusterRef", None)
 
 
-def given_databases(kind: str, spec: Any) -> None:
-    """As in the requirements: the Secret names the server. Ours show the other two ways."""
-    for way in ("clusterRef", "host", "port"):
-        spec.get("database", {}).pop(way, None)
+def external_databases(kind: str, spec: Any) -> None:
+    """As in the requirements, the Secret names the server."""
+    for field in ("clusterRef", "host", "port"):
+        spec.get("database", {}).pop(field, None)
 
 
-def ceph_alone(kind: str, spec: Any) -> None:
-    """Our Cinder has a second backend on an NFS server, which no lab runs."""
+def ceph_only(kind: str, spec: Any) -> None:
+    """The repository's example has an NFS backend, which a lab lacks."""
     if "backends" in spec:
         spec["backends"] = [each for each in spec["backends"] if "rbd" in each]
 
 
 def built_images(kind: str, spec: Any) -> None:
-    """The lab builds OVN and OVS of Debian; images of services have the tags of the examples."""
+    """The lab builds OVN and OVS of Debian, with other tags."""
     for name in ("ovn", "ovs"):
         if f"{name}Image" in spec:
             spec[f"{name}Image"]["tag"] = releases.image_tag(name, release.DEFAULT)
 
 
 def small_volumes(kind: str, spec: Any) -> None:
-    """The lab has one class of storage, its default, and it has another name."""
+    """The lab has only its default StorageClass."""
     for each in (spec.get("northbound"), spec.get("southbound")):
         if each is not None:
             each["storage"] = {"size": "1Gi"}
 
 
-def encrypted_endpoints(kind: str, spec: Any) -> None:
-    """The examples show https endpoints and leave out who signs; here it is a private authority."""
+def tls_endpoints(kind: str, spec: Any) -> None:
+    """The examples have https endpoints without an issuer; here a private CA issues."""
     if kind != "OVNCluster":
         spec["tls"] = {"enabled": True, "issuerRef": {"name": ISSUER, "kind": "ClusterIssuer"}}
     if "keystone" in spec:
         spec["keystone"]["caSecretRef"] = {"name": TRUST}
 
 
-def encrypted_connections(kind: str, spec: Any) -> None:
-    """Neutron's example says tcp: and the OVNCluster's says TLS; who believes tcp: cannot connect."""
+def tls_connections(kind: str, spec: Any) -> None:
+    """Neutron's example has tcp: connections although the OVNCluster's enables TLS."""
     if kind != "Neutron":
         return
     for side in ("nbConnection", "sbConnection"):
@@ -147,12 +146,12 @@ def encrypted_connections(kind: str, spec: Any) -> None:
 
 
 CHANGES: tuple[Callable[[str, Any], None], ...] = (
-    one_pod_of_everything,
-    one_server_of_each_sort,
-    given_databases,
-    ceph_alone,
+    one_replica_each,
+    one_broker_and_one_cache,
+    external_databases,
+    ceph_only,
     built_images,
     small_volumes,
-    encrypted_endpoints,
-    encrypted_connections,
+    tls_endpoints,
+    tls_connections,
 )

@@ -1,4 +1,4 @@
-"""OVN in a lab of a test: a network, and guests that are namespaces."""
+"""OVN in a test's lab: an OVNCluster, with network namespaces as guests."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cobaltcore.lab import links, process
+from cobaltlab import network, process
 from tests.support import pinger
 from tests.support.lab import Lab, eventually, run
 
@@ -17,8 +17,8 @@ IMAGES = ("ovs", "ovn")
 
 
 @contextmanager
-def operating(lab: Lab) -> Iterator[None]:
-    """Run the operator and the provider of certificates on the host."""
+def operators_on_host(lab: Lab) -> Iterator[None]:
+    """Run the OVN operator and the certificate provider on the host."""
     crds = run(_cobalt("crds"), lab.environment)
     lab.kubectl("apply", "--server-side", "-f", "-", input=crds)
     children = [_child(lab, "run", "ovn"), _child(lab, "providers", "certmanager")]
@@ -54,25 +54,26 @@ def _image(reference: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Network:
-    """An OVNCluster that runs, and what is done with it."""
+    """An OVNCluster and operations of tests on it."""
 
     lab: Lab
     namespace: str
 
     def wait(self) -> dict[str, Any]:
-        """Wait until it is Ready as it is now; return its status."""
+        """Wait until the current generation is Ready; return its status."""
 
-        def status() -> dict[str, Any]:
+        def ready_status() -> dict[str, Any]:
             found = self.lab.get("ovncluster", "-n", self.namespace, "ovn")
-            told: dict[str, Any] = found.get("status", {})
-            ready = [c["status"] for c in told.get("conditions", ()) if c["type"] == "Ready"]
-            current = told.get("observedGeneration") == found.get("metadata", {}).get("generation")
-            return told if ready == ["True"] and current else {}
+            status: dict[str, Any] = found.get("status", {})
+            ready = [c["status"] for c in status.get("conditions", ()) if c["type"] == "Ready"]
+            current = status.get("observedGeneration") == found.get("metadata", {}).get(
+                "generation"
+            )
+            return status if ready == ["True"] and current else {}
 
-        return eventually(status, "the network is Ready", seconds=600)
+        return eventually(ready_status, "the OVNCluster is Ready", seconds=600)
 
     def pod(self, component: str, node: str) -> str:
-        """The pod of a component on a node."""
         return self.lab.kubectl(
             "get", "pods", "-n", self.namespace, "-o", "name",
             f"--selector=app.kubernetes.io/component={component}",
@@ -85,14 +86,14 @@ class Network:
                         "--no-leader-only", "--timeout=60", *command)  # fmt: skip
 
     def cluster_status(self, pod: str, database: str) -> str:
-        """What a server says about its cluster; nothing while it is not there."""
+        """`cluster/status` of a Raft member; empty while it is not running."""
         return self.lab.attempt(
             "exec", "-n", self.namespace, pod, "--",
             "ovs-appctl", "-t", "/tmp/ovsdb.ctl", "cluster/status", database,
         )  # fmt: skip
 
     def leader(self, component: str, database: str, servers: int) -> str:
-        """The pod that leads a database."""
+        """The pod of the Raft leader."""
         pods = [f"ovn-{component}-{number}" for number in range(servers)]
         return eventually(
             lambda: next(
@@ -102,13 +103,13 @@ class Network:
         )
 
     def switch(self, node: str, *command: str) -> str:
-        """Run something beside the switch of a node."""
+        """Run a command next to Open vSwitch on a node."""
         return self._in(self.pod("openvswitch", node), *command, container="settings")
 
-    def plug_in_guest(
+    def attach_guest(
         self, node: str, number: int, *, switch: str = "net", prefix: str = "10.9.0"
     ) -> None:
-        """Make a namespace that behaves like a server: a port of a switch of the network."""
+        """Attach a network namespace to a logical switch, like a server."""
         name, mac = f"g{number}", f"02:00:00:00:00:{number:02x}"
         self.northbound("--may-exist", "ls-add", switch)
         self.northbound(
@@ -128,8 +129,8 @@ class Network:
         """
         self.switch(node, "sh", "-ec", script)
 
-    def open_to_outside(self, switch: str, physical_network: str) -> None:
-        """Connect a switch of the network with a physical network."""
+    def add_localnet_port(self, switch: str, physical_network: str) -> None:
+        """Connect a logical switch to a physical network."""
         port = f"{switch}-{physical_network}"
         self.northbound(
             "--may-exist", "lsp-add", switch, port,
@@ -139,33 +140,31 @@ class Network:
         )  # fmt: skip
 
     def ping(self, node: str, guest: int, address: str, *, count: int = 20) -> int:
-        """How many of so many pings, ten a second, from a guest stayed without an answer."""
+        """Send `count` pings from a guest, ten per second; return the number of lost ones."""
         sent, lost = self._pinging(node, guest, address, count)().split()
         assert int(sent) == count
         return int(lost)
 
-    def ping_meanwhile(
-        self, node: str, guest: int, address: str, *, count: int
-    ) -> Callable[[], int]:
-        """Start to ping; what is returned waits for the end and gives the number of lost ones."""
-        ended = self._pinging(node, guest, address, count)
-        return lambda: int(ended().split()[1])
+    def start_ping(self, node: str, guest: int, address: str, *, count: int) -> Callable[[], int]:
+        """Start to ping; the result waits for the end and returns the number of lost pings."""
+        wait = self._pinging(node, guest, address, count)
+        return lambda: int(wait().split()[1])
 
     def _pinging(self, node: str, guest: int, address: str, count: int) -> Callable[[], str]:
         command = [
-            str(self.lab.place.programs / "kubectl"), f"--kubeconfig={self.lab.place.kubeconfig}",
+            str(self.lab.state_dir.programs / "kubectl"), f"--kubeconfig={self.lab.state_dir.kubeconfig}",
             "exec", "-i", "-n", self.namespace, self.pod("openvswitch", node), "-c", "settings",
             "--", "ip", "netns", "exec", f"g{guest}", "python3", "-", address, str(count), "0.1",
         ]  # fmt: skip
         with Path(pinger.__file__).open() as program:
             child = subprocess.Popen(command, stdin=program, stdout=subprocess.PIPE, text=True)
 
-        def ended() -> str:
-            said, _ = child.communicate()
+        def wait() -> str:
+            output, _ = child.communicate()
             assert child.returncode == 0
-            return said
+            return output
 
-        return ended
+        return wait
 
     def _in(self, pod: str, *command: str, container: str = "") -> str:
         where = ["-c", container] if container else []
@@ -173,15 +172,15 @@ class Network:
 
 
 @contextmanager
-def outside_world(lab: Lab, address: str) -> Iterator[Callable[[str, int], int]]:
-    """A namespace of the host on the physical network; gives a function that counts lost pings."""
-    instance = lab.place.instance()
+def external_host(lab: Lab, address: str) -> Iterator[Callable[[str, int], int]]:
+    """A network namespace on the physical network; yields a function that counts lost pings."""
+    instance = lab.state_dir.read_record()
     assert instance is not None
-    name, end = f"{lab.name}-out", f"co-{lab.name[-6:]}"
+    name, veth = f"{lab.name}-ext", f"co-{lab.name[-6:]}"
     for command in (
         f"ip netns add {name}",
-        f"ip link add {end} type veth peer name eth0 netns {name}",
-        f"ip link set {end} master {links.outside(instance.index)} up",
+        f"ip link add {veth} type veth peer name eth0 netns {name}",
+        f"ip link set {veth} master {network.external_bridge(instance.index)} up",
         f"ip -n {name} addr add {address} dev eth0",
         f"ip -n {name} link set eth0 up",
         f"ip netns exec {name} ethtool -K eth0 tx off",
@@ -190,18 +189,18 @@ def outside_world(lab: Lab, address: str) -> Iterator[Callable[[str, int], int]]
 
     def lost(target: str, count: int) -> int:
         words = ["ip", "netns", "exec", name, sys.executable, pinger.__file__]
-        said = run([*words, target, str(count), "0.1"], lab.environment)
-        return int(said.split()[1])
+        output = run([*words, target, str(count), "0.1"], lab.environment)
+        return int(output.split()[1])
 
     try:
         yield lost
     finally:
-        subprocess.run(["ip", "link", "del", end], check=True)
+        subprocess.run(["ip", "link", "del", veth], check=True)
         subprocess.run(["ip", "netns", "del", name], check=True)
 
 
 def host_process(lab: Lab, node: str, program: str, pod: str) -> int:
-    """A program of a pod, as the host numbers it."""
+    """The PID of a pod's program in the host's PID namespace."""
 
     def found() -> int:
         for pid, line in lab.processes(node).items():
@@ -209,7 +208,7 @@ def host_process(lab: Lab, node: str, program: str, pod: str) -> int:
                 return pid
         return 0
 
-    return eventually(found, f"{program} of {pod} runs on {node}")
+    return eventually(found, f"{program} of {pod} is running on {node}")
 
 
 def _environment(pid: int) -> str:
@@ -221,7 +220,7 @@ def _environment(pid: int) -> str:
 
 def _child(lab: Lab, *arguments: str) -> process.Child:
     name = "-".join(arguments)
-    command = _cobalt(*arguments, f"--kubeconfig={lab.place.kubeconfig}", "--health-port=0")
+    command = _cobalt(*arguments, f"--kubeconfig={lab.state_dir.kubeconfig}", "--health-port=0")
     return process.Child(name, command, lab.root / f"{name}.log", lab.environment)
 
 

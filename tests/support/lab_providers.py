@@ -1,5 +1,6 @@
-"""Lab providers as `cobalt up` deploys them, and the images of their servers."""
+"""Lab providers deployed by `cobalt up`, and images of their servers."""
 
+import base64
 import json
 import sys
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "providers"
 
 
 def images(lab: Lab, names: Iterable[str]) -> dict[str, str]:
-    """References of images that the lab's nodes can pull; built unless they are up to date."""
+    """References of images that nodes can pull; outdated ones are rebuilt."""
     wanted = list(names)
     _cobalt(lab, "images", "build", "--quiet", *wanted)
     listed = json.loads(_cobalt(lab, "images", "list", "-o", "json"))
@@ -26,12 +27,11 @@ def images(lab: Lab, names: Iterable[str]) -> dict[str, str]:
 
 
 def example(name: str) -> list[dict[str, Any]]:
-    """The objects of an example."""
     return list(yaml.safe_load_all((EXAMPLES / f"{name}.yaml").read_text()))
 
 
 def wait_for(lab: Lab, namespace: str, kind: str, name: str, *, condition: str = "Ready") -> None:
-    """Wait until the newest form of an object is reported to be in a condition."""
+    """Wait until a condition is True for the current generation of an object."""
 
     def holds() -> bool:
         found = lab.get(kind, "-n", namespace, name)
@@ -45,6 +45,13 @@ def wait_for(lab: Lab, namespace: str, kind: str, name: str, *, condition: str =
         )
 
     eventually(holds, f"{kind} {name} {condition}")
+
+
+def set_password(lab: Lab, namespace: str, secret: str, password: str) -> None:
+    """Change the key `password` of a Secret."""
+    encoded = base64.b64encode(password.encode()).decode()
+    patch = json.dumps({"data": {"password": encoded}})
+    lab.kubectl("patch", "secret", "-n", namespace, secret, "--patch", patch)
 
 
 def _cobalt(lab: Lab, *arguments: str) -> str:

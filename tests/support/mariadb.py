@@ -10,8 +10,9 @@ from typing import Any, Self
 
 import pymysql
 
-from cobaltcore.lab import errors, packages, process, progress
-from cobaltcore.lab.providers import mariadb_sql
+from cobaltimages import hostpackages
+from cobaltlab import errors, process, progress
+from cobaltlab.providers import mariadb_sql
 from tests.support.scratch import ScratchDirectory
 
 HOST = "127.0.0.1"
@@ -23,7 +24,7 @@ PACKAGES = ("mariadb-server-core", "mariadb-client-core")
 def program(name: str, *needed: str) -> str:
     """The path of a server's program; packages are installed if it is missing."""
     if _found(name) is None:
-        packages.install(needed, report=progress.Progress(name).update)
+        hostpackages.install(needed, report=progress.Progress(name).update)
     found = _found(name)
     if found is None:
         hint = f"apt-get install --reinstall {' '.join(needed)}"
@@ -102,7 +103,7 @@ class MariaDBHarness:
     def query(
         self, text: str, values: tuple[Any, ...] = (), *, user: str = "root", password: str = ""
     ) -> list[tuple[Any, ...]]:
-        """Run a statement as somebody."""
+        """Run a statement as a user."""
         connection = pymysql.connect(
             host=HOST,
             port=self.port,
@@ -115,7 +116,7 @@ class MariaDBHarness:
             cursor.execute(text, values)
             return list(cursor.fetchall())
 
-    def lets_in(self, user: str, password: str) -> bool:
+    def accepts_login(self, user: str, password: str) -> bool:
         try:
             self.query("SELECT 1", user=user, password=password)
         except pymysql.err.OperationalError:
@@ -126,11 +127,11 @@ class MariaDBHarness:
         return {row[0] for row in self.query("SHOW DATABASES")}
 
     def _answers(self) -> bool:
-        return self.lets_in("root", self.password)
+        return self.accepts_login("root", self.password)
 
 
 def free_port() -> int:
-    """A port of loopback that nobody uses now."""
+    """A free port on loopback."""
     with socket.socket() as taken:
         taken.bind((HOST, 0))
         number: int = taken.getsockname()[1]

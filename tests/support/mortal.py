@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from cobaltcore.engine import registry
-from cobaltcore.engine.operator import Context
+from cobaltcore.engine.context import Context
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.controller import Controller
@@ -28,12 +28,12 @@ Controllers = Callable[[Context], Iterable[Controller]]
 def operators(*names: str) -> Controllers:
     """The controllers of operators, by the operators' names."""
 
-    def made(context: Context) -> Iterable[Controller]:
+    def controllers(context: Context) -> Iterable[Controller]:
         for each in registry.operators():
             if each.name in names:
                 yield from each.controllers(context)
 
-    return made
+    return controllers
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Mortal:
 
     First one dies at each call of a start: these only read. Of those that have started, one dies
     before and one after the first call, then the next, until a change gets through; so every
-    change is died at twice. What only reads or tells an event is said again by every process, so
+    change is died at twice. What only reads, or records an event, is repeated by every process, so
     that is died at once for each thing to say.
     """
 
@@ -128,8 +128,8 @@ class _Process:
 
 def _death(when: When, request: Request) -> _Death:
     change = _is_change(request)
-    told = {} if change or not request.body else msgspec.json.decode(request.body)
-    return _Death(when, request.method, request.path, told.get("reason", ""), change)
+    body = {} if change or not request.body else msgspec.json.decode(request.body)
+    return _Death(when, request.method, request.path, body.get("reason", ""), change)
 
 
 def _is_change(request: Request) -> bool:

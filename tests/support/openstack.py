@@ -1,4 +1,4 @@
-"""OpenStack services on played nodes: examples in lab size, and everything that they refer to."""
+"""OpenStack services on simulated nodes: examples in lab size, and everything that they refer to."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -8,7 +8,7 @@ import msgspec
 from cobaltcore.api import base
 from cobaltcore.api.foreign import mariadb, rabbitmq
 from cobaltcore.api.foreign.kubernetes import SECRET
-from cobaltcore.engine import references, registry
+from cobaltcore.engine import definitions, references
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Kind, Object
 from tests.support import objects, seeds, structural
@@ -18,6 +18,7 @@ from tests.support.operating import read
 PRIVATE = "p/+=rivate"
 """A password with characters that mean something in addresses."""
 CEPH_KEY = "QVFCZXhhbXBsZWtleQ=="
+KEK = "c29tZS1rZXktb2YtdGhpcnR5LXR3by1ieXRlcy1oZXI="
 CONTENT = {
     "username": "someone",
     "password": PRIVATE,
@@ -30,6 +31,7 @@ CONTENT = {
     "tls.key": PRIVATE,
     "ca.crt": "authority",
     "metadata_proxy_shared_secret": PRIVATE,
+    "kek": KEK,
 }
 """Whatever a Secret that a spec names may have to hold."""
 HYPERVISOR = "node-role.kubernetes.io/hypervisor"
@@ -60,10 +62,10 @@ def lab_sized(document: Object, namespace: str, **spec: Any) -> Object:
     return moved
 
 
-async def surroundings(client: Client, obj: Object) -> None:
+async def environment(client: Client, obj: Object) -> None:
     """Make everything that an object refers to: Secrets, servers, and services that are Ready."""
     namespace = obj["metadata"]["namespace"]
-    service = next(each for each in registry.services() if each.kind.kind == obj["kind"])
+    service = next(each for each in definitions.services() if each.kind.kind == obj["kind"])
     spec = msgspec.convert(obj, service.resource).spec
     named = {key for kind, key in references.named(namespace, spec) if kind == SECRET}
     named |= {Key(namespace, need.name) for need in service.secrets(spec)}
@@ -86,7 +88,7 @@ def a_secret(key: Key, **content: str) -> Object:
 
 
 def label_nodes(plane: ControlPlaneHarness) -> None:
-    """Make all played nodes hypervisors."""
+    """Make all simulated nodes hypervisors."""
     plane.kubectl("label", "nodes", "--all", f"{HYPERVISOR}=", "--overwrite")
 
 
@@ -99,7 +101,7 @@ async def conditions(client: Client, obj: Object) -> dict[str, tuple[str, str, s
 
 
 def is_ready(client: Client, obj: Object) -> Callable[[], Awaitable[bool]]:
-    """Whether an object is Ready, told about its newest spec."""
+    """Whether an object is Ready, for its newest generation."""
 
     async def check() -> bool:
         meta = obj["metadata"]
@@ -116,9 +118,9 @@ def is_ready(client: Client, obj: Object) -> Callable[[], Awaitable[bool]]:
 async def _ready(client: Client, obj: Object) -> None:
     kind, meta = kind_of(obj), obj["metadata"]
     obj["spec"].pop("dependsOn", None)
-    made = await client.create(kind, obj)
-    generation = made["metadata"]["generation"]
-    told = {
+    created = await client.create(kind, obj)
+    generation = created["metadata"]["generation"]
+    condition = {
         "type": "Ready",
         "status": "True",
         "reason": "AllChecksPass",
@@ -127,7 +129,7 @@ async def _ready(client: Client, obj: Object) -> None:
         "observedGeneration": generation,
     }
     key = Key(meta["namespace"], meta["name"])
-    patch = {"status": {"conditions": [told], "observedGeneration": generation}}
+    patch = {"status": {"conditions": [condition], "observedGeneration": generation}}
     await client.patch(kind, key, patch, subresource="status")
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from cobaltcore.runtime import errors, kubeconfig
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.cluster import Cluster
+from cobaltcore.runtime.http_transport import HttpTransport
 from cobaltcore.runtime.lease import Election
 from cobaltcore.runtime.manager import Manager, Settings
 from cobaltcore.runtime.meta import Key, Kind, Object
-from cobaltcore.runtime.transport import HttpTransport, Transport
+from cobaltcore.runtime.transport import Transport
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import Crash
 from tests.support.sample import SampleOperator
@@ -54,8 +55,8 @@ class Operating:
         """Whether nothing is left to do."""
         return self.manager.ready.is_set() and self.operator.controller.queue.idle
 
-    def passes(self, key: Key) -> int:
-        return self.operator.passes.get(key, 0)
+    def reconciles(self, key: Key) -> int:
+        return self.operator.reconciles.get(key, 0)
 
 
 @asynccontextmanager

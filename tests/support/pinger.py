@@ -1,6 +1,6 @@
 """Sends echo requests and counts answers: `python3 - ADDRESS COUNT SECONDS` in a container.
 
-Prints how many were sent and how many stayed without an answer. Standard library only.
+Prints the number of sent and of lost requests. Standard library only.
 """
 
 import select
@@ -10,8 +10,8 @@ import sys
 import time
 from contextlib import suppress
 
-_OWN = 77
-_PATIENCE_SECONDS = 3.0
+_IDENTIFIER = 77
+_TIMEOUT_SECONDS = 3.0
 
 
 def checksum(data: bytes) -> int:
@@ -22,17 +22,17 @@ def checksum(data: bytes) -> int:
 
 
 def request(number: int) -> bytes:
-    body = struct.pack("!BBHHH", 8, 0, 0, _OWN, number) + b"cobaltcore"
+    body = struct.pack("!BBHHH", 8, 0, 0, _IDENTIFIER, number) + b"cobaltcore"
     return body[:2] + struct.pack("!H", checksum(body)) + body[4:]
 
 
 def collect(raw: socket.socket, answered: set[int], wanted: int, until: float) -> None:
-    """Take in answers, late ones too, until a moment or until all are there."""
+    """Receive answers, late ones too, until a deadline or until all have arrived."""
     while len(answered) < wanted and (left := until - time.monotonic()) > 0:
         if select.select([raw], [], [], left)[0]:
             packet = raw.recv(2048)
             identity, number = struct.unpack_from("!HH", packet, 24)
-            if packet[20] == 0 and identity == _OWN:
+            if packet[20] == 0 and identity == _IDENTIFIER:
                 answered.add(number)
 
 
@@ -42,11 +42,11 @@ def main() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
         for number in range(count):
             until = time.monotonic() + seconds
-            # While the neighbour is not known a request cannot be sent: as good as lost.
+            # Without an ARP entry sending fails, which counts as lost.
             with suppress(OSError):
                 raw.sendto(request(number), (address, 0))
             collect(raw, answered, count, until)
-        collect(raw, answered, count, time.monotonic() + _PATIENCE_SECONDS)
+        collect(raw, answered, count, time.monotonic() + _TIMEOUT_SECONDS)
     sys.stdout.write(f"{count} {count - len(answered)}\n")
 
 

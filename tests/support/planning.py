@@ -1,4 +1,4 @@
-"""What a service wants, without any server: facts made from an object, and the plan for them."""
+"""The plan of a service without any server: a scope from an object, and what follows from it."""
 
 import base64
 import functools
@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, SECRET
-from cobaltcore.engine import configuration, registry, sources, steps
-from cobaltcore.engine.configuration import Carried
-from cobaltcore.engine.definition import Facts, Service
-from cobaltcore.engine.observe import Observed
+from cobaltcore.engine import configuration, definitions, steps
+from cobaltcore.engine.configuration import RenderedConfig
+from cobaltcore.engine.definition import AnyService, ServiceScope
+from cobaltcore.engine.observed import Observed
+from cobaltcore.engine.service import ServicePlanner
 from cobaltcore.runtime.meta import Desired, Key, Kind, Object, key_of
 from tests.support import objects, openstack, structural
 
@@ -20,27 +21,32 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NAMESPACE = "openstack"
 
 
-def service(kind: str) -> Service:
+def service(kind: str) -> AnyService:
     """The definition of a kind's service."""
-    return next(each for each in registry.services() if each.kind.kind == kind)
+    return next(each for each in definitions.services() if each.kind.kind == kind)
 
 
 def an_object(kind: str, **changes: Any) -> Object:
     """Our example of a kind, changed by dotted paths below spec, with the schema's defaults."""
     example = next(each for each in structural.examples() if each["kind"] == kind)
     paths = {f"spec.{path.replace('__', '.')}": value for path, value in changes.items()}
-    changed = objects.changed(example, paths)
-    schema = _schemas()[changed["apiVersion"], kind]
-    filled: Object = structural.with_defaults(changed, schema)
-    filled["metadata"] |= {"uid": "some-uid", "generation": 1}
+    return stored(objects.changed(example, paths))
+
+
+def stored(obj: Object) -> Object:
+    """An object as the API server stores it."""
+    schema = _schemas()[obj["apiVersion"], obj["kind"]]
+    filled: Object = structural.with_defaults(obj, schema)
+    created = "2026-01-01T00:00:00Z"
+    filled["metadata"] |= {"uid": "some-uid", "generation": 1, "creationTimestamp": created}
     return filled
 
 
-def with_given_database(obj: Object) -> Object:
-    """The same, on a database server that is somebody else's."""
-    given = {**obj["spec"]["database"], "host": "db.example"}
-    given.pop("clusterRef", None)
-    return {**obj, "spec": {**obj["spec"], "database": given}}
+def with_external_database(obj: Object) -> Object:
+    """The same, on an external database server."""
+    external = {**obj["spec"]["database"], "host": "db.example"}
+    external.pop("clusterRef", None)
+    return {**obj, "spec": {**obj["spec"], "database": external}}
 
 
 @functools.cache
@@ -48,14 +54,14 @@ def _schemas() -> dict[tuple[str, str], structural.Schema]:
     return structural.schemas()
 
 
-def facts(obj: Object, *others: tuple[Kind, Object]) -> Facts:
-    """Facts in which every Secret that the object names is complete, and `others` exist."""
+def scope(obj: Object, *others: tuple[Kind, Object]) -> ServiceScope[Any]:
+    """A scope in which every Secret that the object names is complete, and `others` exist."""
     definition = service(obj["kind"])
     resource = msgspec.convert(obj, definition.resource)
     key = key_of(obj)
     contents = {
         (kind, other): _content(kind, other)
-        for kind, other in sources.concerned(definition, key, resource.spec)
+        for kind, other in ServicePlanner(definition).references(key, resource.spec)
         if kind in (SECRET, CONFIG_MAP)
     }
     for need in definition.passwords(key.name, resource.spec):
@@ -64,19 +70,26 @@ def facts(obj: Object, *others: tuple[Kind, Object]) -> Facts:
     observed = Observed(
         lambda kind, other: known.get((kind, other)),
         lambda kind, index, value: [each for k, each in others if k == kind],
-        contents,
+        contents=contents,
     )
-    return Facts(definition, obj, resource, observed, NOW, lambda number: b"\0" * number)
+    return ServiceScope(
+        service=definition,
+        live=obj,
+        resource=resource,
+        observed=observed,
+        now=NOW,
+        random=lambda number: b"\0" * number,
+    )
 
 
-def carried(of: Facts, name: str = "") -> Carried:
+def rendered(of: ServiceScope[Any], name: str = "") -> RenderedConfig:
     """One of the configurations of a service."""
-    return configuration.carried(of, name)
+    return configuration.rendered(of, name)
 
 
-def options(of: Facts, file: str, name: str = "") -> dict[str, dict[str, str]]:
+def options(of: ServiceScope[Any], file: str, name: str = "") -> dict[str, dict[str, str]]:
     """A rendered file, read back: section to option to value."""
-    return parsed(carried(of, name).config_map.body["data"][file])
+    return parsed(rendered(of, name).config_map.body["data"][file])
 
 
 def parsed(text: str) -> dict[str, dict[str, str]]:
@@ -93,17 +106,17 @@ def parsed(text: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def secret_texts(made: Desired) -> Mapping[str, str]:
+def secret_texts(desired: Desired) -> Mapping[str, str]:
     """The content of a Secret."""
-    data = made.body["data"]
+    data = desired.body["data"]
     return {key: base64.b64decode(value).decode() for key, value in data.items()}
 
 
-def everything(of: Facts) -> list[Desired]:
+def everything(of: ServiceScope[Any]) -> list[Desired]:
     """The objects of all steps, as if every one were reached."""
     wanted: dict[tuple[Kind, Key], Desired] = {}
     for step in steps.chain(of):
-        if step.when(of):
+        if step.enabled_if(of):
             wanted |= {(each.kind, each.key): each for each in step.run(of).objects}
     return list(wanted.values())
 

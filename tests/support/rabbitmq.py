@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from cobaltcore.lab import process
-from cobaltcore.lab.providers import rabbitmq_http
+from cobaltlab import process
+from cobaltlab.providers import rabbitmq_http
 from tests.support.mariadb import HOST, free_port, program
 from tests.support.scratch import ScratchDirectory
 
@@ -97,7 +97,7 @@ class RabbitMQHarness:
                     return None
                 raise
 
-    def lets_in(self, username: str, password: str) -> bool:
+    def accepts_login(self, username: str, password: str) -> bool:
         """Whether an account with the tag `management` may log in."""
         try:
             return self.get("whoami", username=username, password=password) is not None
@@ -107,7 +107,7 @@ class RabbitMQHarness:
 
     def _answers(self) -> bool:
         try:
-            return self.lets_in(self.username, self.password)
+            return self.accepts_login(self.username, self.password)
         except urllib.error.URLError:
             return False
 

@@ -1,4 +1,4 @@
-"""Schemas of the real third-party operators, where they are checked out beside the project."""
+"""Schemas of the real third-party operators, where they are checked out next to the project."""
 
 from functools import cache
 from pathlib import Path

@@ -5,9 +5,9 @@ from weakref import WeakSet
 
 import yaml
 
-from cobaltcore.lab.platform import accounts, workloads
 from cobaltcore.runtime import kubeconfig
-from cobaltcore.runtime.transport import HttpTransport
+from cobaltcore.runtime.http_transport import HttpTransport
+from cobaltlab.platform import rbac, workloads
 from tests.support.control_plane import ControlPlaneHarness
 
 _granted: WeakSet[ControlPlaneHarness] = WeakSet()
@@ -19,23 +19,23 @@ def acting(plane: ControlPlaneHarness, agent: str, account: str) -> HttpTranspor
         grant(plane)
         _granted.add(plane)
     content: dict[str, Any] = yaml.safe_load(plane.kubeconfig().read_text())
-    content["users"][0]["user"]["as"] = accounts.user(account)
+    content["users"][0]["user"]["as"] = rbac.user_name(account)
     path = plane.directory / f"{account}.kubeconfig"
     path.write_text(yaml.safe_dump(content))
     return HttpTransport(kubeconfig.load(path, environ={}), agent=agent)
 
 
 def as_operator(plane: ControlPlaneHarness, agent: str) -> HttpTransport:
-    return acting(plane, agent, accounts.OPERATORS)
+    return acting(plane, agent, rbac.OPERATORS)
 
 
 def as_provider(plane: ControlPlaneHarness, agent: str) -> HttpTransport:
-    return acting(plane, agent, accounts.PROVIDERS)
+    return acting(plane, agent, rbac.PROVIDERS)
 
 
 def grant(plane: ControlPlaneHarness) -> None:
     """Make the accounts with their roles."""
-    objects = [workloads.namespace(), *accounts.objects()]
+    objects = [workloads.namespace(), *rbac.objects()]
     text = yaml.safe_dump_all(
         {"apiVersion": each.kind.api_version, "kind": each.kind.kind, **each.body}
         for each in objects

@@ -7,7 +7,7 @@ import sys
 import time
 
 CALLS = 10
-PATIENCE_SECONDS = 300
+TIMEOUT_SECONDS = 300
 URL = "rabbit://guest:guest@127.0.0.1:5672/"
 
 
@@ -28,7 +28,7 @@ def main() -> None:
     target = messaging.Target(topic="check", server="check")
     server = messaging.get_rpc_server(transport, target, [Echo()], executor="threading")
     server.start()
-    client = messaging.get_rpc_client(transport, target, timeout=PATIENCE_SECONDS)
+    client = messaging.get_rpc_client(transport, target, timeout=TIMEOUT_SECONDS)
     client.call({}, "echo", value=-1)  # makes queues and connections
     seconds = []
     for value in range(CALLS):

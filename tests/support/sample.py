@@ -14,7 +14,16 @@ from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.controller import Controller, Source, itself, owner, referrers
 from cobaltcore.runtime.diff import digest
-from cobaltcore.runtime.meta import Condition, Desired, Key, Kind, Object, Scope, Struct, key_of
+from cobaltcore.runtime.meta import (
+    Condition,
+    Desired,
+    Key,
+    Kind,
+    Object,
+    Struct,
+    WatchScope,
+    key_of,
+)
 
 SAMPLE = Kind("tests.c5c3.io", "v1", "Sample", "samples")
 CONFIG_MAP = Kind("", "v1", "ConfigMap", "configmaps")
@@ -94,10 +103,10 @@ class SampleOperator:
         self._cluster = cluster
         self._clock = clock or SystemClock()
         self._ledger = ledger
-        self.passes: dict[Key, int] = {}
+        self.reconciles: dict[Key, int] = {}
         self._applier = Applier(cluster, manager=MANAGER)
         self._events = events.Recorder(cluster, component=MANAGER, instance="test")
-        here, there = Scope(namespace), Scope(selector="tests.c5c3.io/sample")
+        here, there = WatchScope(namespace), WatchScope(selector="tests.c5c3.io/sample")
         cluster.informer(SAMPLE, here).add_index("secret", secret_of)
         self.controller = Controller(
             "sample",
@@ -109,7 +118,7 @@ class SampleOperator:
                 Source(
                     SECRET,
                     referrers(cluster, SAMPLE, "secret"),
-                    Scope(namespace, metadata_only=True),
+                    WatchScope(namespace, metadata_only=True),
                 ),
             ],
             clock=clock,
@@ -117,7 +126,7 @@ class SampleOperator:
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Bring one sample in order."""
-        self.passes[key] = self.passes.get(key, 0) + 1
+        self.reconciles[key] = self.reconciles.get(key, 0) + 1
         live = self._cluster.informer(SAMPLE).get(key)
         if live is None:
             return None

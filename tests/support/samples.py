@@ -1,4 +1,4 @@
-"""What a ControlPlane said of itself while it came up."""
+"""Records the status of a ControlPlane during its deployment."""
 
 import json
 import subprocess
@@ -15,14 +15,14 @@ STATUS = 'jsonpath={.status}{"\\n"}'
 
 @contextmanager
 def sampling(lab: Lab, namespace: str, name: str) -> Iterator[list[dict[str, Any]]]:
-    """Gather every status from before the API server runs until the end of the block."""
+    """Record every status from before the start of the API server until the end of the block."""
     found: list[dict[str, Any]] = []
     stopped = threading.Event()
     running: list[subprocess.Popen[str]] = []
 
     def follow() -> None:
         while not stopped.is_set():
-            if lab.place.kubeconfig.exists():
+            if lab.state_dir.kubeconfig.exists():
                 with _watch(lab, namespace, name) as process:
                     running.append(process)
                     assert process.stdout is not None
@@ -36,14 +36,18 @@ def sampling(lab: Lab, namespace: str, name: str) -> Iterator[list[dict[str, Any
     finally:
         stopped.set()
         while thread.is_alive():
-            # A watch may have begun after the last look.
+            # A watch may have started after the last iteration.
             for process in running:
                 process.terminate()
             thread.join(PAUSE_SECONDS)
 
 
 def _watch(lab: Lab, namespace: str, name: str) -> subprocess.Popen[str]:
-    kubectl = [str(lab.place.programs / "kubectl"), "--kubeconfig", str(lab.place.kubeconfig)]
+    kubectl = [
+        str(lab.state_dir.programs / "kubectl"),
+        "--kubeconfig",
+        str(lab.state_dir.kubeconfig),
+    ]
     return subprocess.Popen(
         [*kubectl, "get", "controlplane", name, "-n", namespace, "--watch", "-o", STATUS],
         stdout=subprocess.PIPE,

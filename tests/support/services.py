@@ -1,4 +1,4 @@
-"""A service operator on played nodes, with third-party operators that say yes at once."""
+"""A service operator on simulated nodes, with third-party operators that report ready at once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -8,14 +8,15 @@ from datetime import timedelta
 
 from cobaltcore.api.foreign import certmanager, korc, mariadb, rabbitmq, rook, valkey
 from cobaltcore.engine import registry
-from cobaltcore.engine.operator import Context
-from cobaltcore.lab.providers import crds
+from cobaltcore.engine.context import Context
+from cobaltcore.engine.desired.names import PART_OF
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.controller import Controller, Pass, Source, itself
+from cobaltcore.runtime.controller import Controller, Reconcile, Source, itself
 from cobaltcore.runtime.manager import Manager
 from cobaltcore.runtime.meta import Key, Kind, Object
 from cobaltcore.runtime.transport import Transport
+from cobaltlab.providers import crds
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import transport
 from tests.support.rights import as_operator
@@ -47,7 +48,7 @@ FOREIGN = (
 
 def foreign_crds() -> list[Object]:
     """Definitions of the third-party kinds that services use."""
-    return crds.manifests(FOREIGN, provider="played")
+    return crds.manifests(FOREIGN, provider="simulated")
 
 
 class Approval:
@@ -59,15 +60,17 @@ class Approval:
             Controller(f"approve-{kind}", self._of(kind), [Source(kind, itself)]) for kind in kinds
         ]
 
-    def _of(self, kind: Kind) -> Pass:
+    def _of(self, kind: Kind) -> Reconcile:
         async def approve(key: Key) -> timedelta | None:
             found = self._cluster.informer(kind).get(key)
             if found is not None and not found.get("status"):
                 types = ("Ready", "AllReplicasReady", "Available")
-                told = [{"type": each, "status": "True", "reason": "Played"} for each in types]
-                words = {"conditions": told, "phase": "Ready", "id": found["metadata"]["uid"]}
-                status = {"status": words}
-                await self._cluster.client.patch(kind, key, status, subresource="status")
+                reported = [
+                    {"type": each, "status": "True", "reason": "Simulated"} for each in types
+                ]
+                status = {"conditions": reported, "phase": "Ready", "id": found["metadata"]["uid"]}
+                patch = {"status": status}
+                await self._cluster.client.patch(kind, key, patch, subresource="status")
             return None
 
         return approve
@@ -94,13 +97,14 @@ async def serving(
     wire: Transport | None = None,
     others: Callable[[Context], Iterable[Controller]] = lambda context: (),
 ) -> AsyncIterator[Serving]:
-    """Run operators and other controllers, with approval of third-party objects beside them."""
+    """Run operators and other controllers, and approve third-party objects."""
     client = Client(wire or as_operator(plane, "service-operator"))
     helper = Client(transport(plane, "approval"))
-    cluster, other = Cluster(client), Cluster(helper)
+    labels = {"app.kubernetes.io/part-of": PART_OF}
+    cluster, other = Cluster(client, content_labels=labels), Cluster(helper)
     chosen = [each for each in registry.operators() if each.name in set(names)]
     context = Context(cluster, "test")
-    controllers = [made for each in chosen for made in each.controllers(context)]
+    controllers = [found for each in chosen for found in each.controllers(context)]
     controllers += others(context)
     approval = Manager({"local": other}, Approval(other, FOREIGN).controllers)
     manager = Manager({"local": cluster}, controllers)

@@ -1,177 +1,180 @@
-"""What a platform engineer provides by hand for OpenStack services that no ControlPlane looks after.
+"""Prerequisites of OpenStack services without a ControlPlane, as an administrator creates them.
 
-The objects are those that a ControlPlane would make, from the same builders; the ControlPlane itself
-is never in the cluster.
+The objects come from the builders of the ControlPlane operator; no ControlPlane exists in the cluster.
 """
 
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from cobaltcore.api.blocks import IssuerRef, Tls
 from cobaltcore.api.controlplane import ControlPlane, ControlPlaneSpec, Global
-from cobaltcore.api.foreign import mariadb, rabbitmq
+from cobaltcore.api.foreign import kubernetes, mariadb, rabbitmq
 from cobaltcore.api.foreign.certmanager import CERTIFICATE
-from cobaltcore.api.foreign.kubernetes import NAMESPACE
-from cobaltcore.engine import releases
-from cobaltcore.engine.desired import database, messaging, secret
-from cobaltcore.engine.observe import Observed
+from cobaltcore.engine.desired import database, messaging, names, secret
+from cobaltcore.engine.observed import Observed
 from cobaltcore.engine.verdict import Ready, Verdict
-from cobaltcore.operators.controlplane import identity, infrastructure, sharing
-from cobaltcore.operators.controlplane.controller import CHILDREN
+from cobaltcore.operators.controlplane import infrastructure
 from cobaltcore.operators.controlplane.parts import PARTS
+from cobaltcore.operators.controlplane.planner import CHILDREN
 from cobaltcore.operators.controlplane.view import View
 from cobaltcore.runtime.meta import Desired, Key, Kind, Object, ObjectMeta, key_of
 from tests.support import lab_examples, lab_providers, workloads
 from tests.support.lab import Lab, eventually
 from tests.support.lab_ceph import LabCeph
 
-SPACE = "openstack"
-OVN_SPACE = "ovn-system"
-CEPH_SPACE = "rook-ceph"
-MARIADB = Key(SPACE, infrastructure.MARIADB)
-RABBITMQ = Key(SPACE, infrastructure.RABBITMQ)
+NAMESPACE = "openstack"
+OVN_NAMESPACE = "ovn-system"
+CEPH_NAMESPACE = "rook-ceph"
+MARIADB = Key(NAMESPACE, names.MARIADB)
+RABBITMQ = Key(NAMESPACE, names.RABBITMQ)
 CEPH_USERS = ("glance", "cinder")
 DATABASES = ("database", "apiDatabase", "cellDatabase")
 ACCOUNTS = (
     *(mariadb.DATABASE, mariadb.USER, mariadb.GRANT),
     *(rabbitmq.USER, rabbitmq.PERMISSION),
 )
-LABELS = {"app.kubernetes.io/managed-by": "engineer"}
+LABELS = {"app.kubernetes.io/managed-by": "administrator"}
 PLANE = ControlPlane(
-    metadata=ObjectMeta(name="by-hand", namespace=SPACE),
+    metadata=ObjectMeta(name="by-hand", namespace=NAMESPACE),
     spec=ControlPlaneSpec(
         global_=Global(
             replicas=1, tls=Tls(enabled=True, issuer_ref=IssuerRef(name=lab_examples.ISSUER))
         )
     ),
 )
-"""What the builders are told."""
+"""Input of the builders."""
 
 
 @dataclass(frozen=True)
-class Engineer:
-    """Somebody with kubectl and a plan."""
+class Administrator:
+    """Creates prerequisites with kubectl."""
 
     lab: Lab
 
     def prepare(self, examples: Iterable[Object]) -> None:
-        """Everything that the examples need, but for what needs a Keystone."""
-        spaces = (SPACE, OVN_SPACE, CEPH_SPACE)
-        self.apply(Desired(NAMESPACE, {"metadata": {"name": each}}) for each in spaces)
+        """Create what the examples need, except objects that need Keystone."""
+        namespaces = (NAMESPACE, OVN_NAMESPACE, CEPH_NAMESPACE)
+        self.apply(
+            Desired(kubernetes.NAMESPACE, {"metadata": {"name": each}}) for each in namespaces
+        )
         self._send(lab_providers.example("certificates"))
-        self.apply(_certificate(space) for space in (SPACE, OVN_SPACE))
-        ceph = LabCeph(self.lab, CEPH_SPACE, {})
+        self.apply(_certificate(namespace) for namespace in (NAMESPACE, OVN_NAMESPACE))
+        ceph = LabCeph(self.lab, CEPH_NAMESPACE, {})
         ceph.create()
         view = self.view()
         services = [each for each in examples if "database" in each["spec"]]
-        self.make(view, _logins(view, services))
-        self.have("mariadb", "rabbitmq", "memcached")
-        self.make(view, _accounts(services))
+        self.create_missing(view, _logins(view, services))
+        self.provide("mariadb", "rabbitmq", "memcached")
+        self.create_missing(view, _accounts(services))
         self._wait_for_accounts()
         ceph.wait()
-        self.make(view, map(self._ceph_key, CEPH_USERS))
+        self.create_missing(view, map(self._ceph_key, CEPH_USERS))
 
     def identify(self) -> None:
-        """What Keystone has to know: the catalogue, and a user with a credential for each service."""
+        """Create the catalogue, and a user with a credential for each service, in Keystone."""
         users = [each.name for each in PARTS if each.name.endswith("-credentials")]
-        self.have("trust", "korc", "catalogue", *users)
+        self.provide("trust", "korc", "catalogue", *users)
 
-    def have(self, *names: str) -> None:
-        """Make the objects of these parts of a control plane, and wait until they serve."""
+    def provide(self, *names: str) -> None:
+        """Create the objects of these parts of a control plane, and wait until they are Ready."""
         parts = [each for each in PARTS if each.name in names]
-        told: dict[str, Verdict] = {}
+        verdicts: dict[str, Verdict] = {}
 
-        def stand() -> bool:
+        def are_ready() -> bool:
             view = self.view()
-            self.make(view, (each for part in parts for each in part.objects(view)))
-            told.update({part.name: part.ready(view) for part in parts})
-            return all(isinstance(each, Ready) for each in told.values())
+            self.create_missing(view, (each for part in parts for each in part.objects(view)))
+            verdicts.update({part.name: part.ready(view) for part in parts})
+            return all(isinstance(each, Ready) for each in verdicts.values())
 
         try:
-            eventually(stand, f"{', '.join(names)} are there")
+            eventually(are_ready, f"{', '.join(names)} are Ready")
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{told}") from error
+            raise AssertionError(f"{error}\n{verdicts}") from error
 
     def view(self) -> View:
-        """The cluster as builders look at it."""
-        kinds = {(kind.api_version, kind.kind): kind for kind, _ in CHILDREN}
-        listed = self.lab.get(",".join(map(str, kinds.values())), "-n", SPACE).get("items", [])
+        """The cluster as input of the builders."""
+        kinds = {(c.kind.api_version, c.kind.kind): c.kind for c in CHILDREN}
+        listed = self.lab.get(",".join(map(str, kinds.values())), "-n", NAMESPACE).get("items", [])
         found: dict[tuple[Kind, Key], Object] = {
             (kinds[each["apiVersion"], each["kind"]], key_of(each)): each for each in listed
         }
-        observed = Observed(lambda kind, key: found.get((kind, key)), lambda *_: (), found)
-        return View(PLANE, observed, os.urandom, releases.image_tag)
+        observed = Observed(
+            lambda kind, key: found.get((kind, key)), lambda *_: (), contents=found
+        )
+        return View(
+            live={}, resource=PLANE, observed=observed, now=datetime.now(UTC), random=os.urandom
+        )
 
-    def make(self, view: View, wanted: Iterable[Desired]) -> None:
-        """Apply what is not there yet: passwords are made once."""
+    def create_missing(self, view: View, wanted: Iterable[Desired]) -> None:
+        """Apply objects that do not exist: passwords are generated once."""
         self.apply(each for each in wanted if view.observed.get(each.kind, each.key) is None)
 
     def apply(self, wanted: Iterable[Desired]) -> None:
-        """Apply objects, wherever they belong."""
         self._send(
             {"apiVersion": each.kind.api_version, "kind": each.kind.kind, **each.body}
             for each in wanted
         )
 
-    def _send(self, given: Iterable[Any]) -> None:
-        if text := workloads.text(*given):
+    def _send(self, objects: Iterable[Any]) -> None:
+        if text := workloads.text(*objects):
             self.lab.kubectl("apply", "-f", "-", input=text)
 
     def _wait_for_accounts(self) -> None:
-        wait = ("wait", "-n", SPACE, "--all", "--for=condition=Ready", "--timeout=60s")
+        wait = ("wait", "-n", NAMESPACE, "--all", "--for=condition=Ready", "--timeout=60s")
         eventually(
             lambda: self.lab.attempt(*wait, ",".join(map(str, ACCOUNTS))),
-            "databases and accounts are there",
+            "databases and accounts are Ready",
         )
 
     def _ceph_key(self, user: str) -> Desired:
-        """The key of a Ceph user, where pods of services can read it."""
-        found = self.lab.get("secret", "-n", CEPH_SPACE, f"rook-ceph-client-{user}")
-        key = Key(SPACE, f"{user}-ceph-credentials")
+        """The key of a Ceph user, in the namespace of the services."""
+        found = self.lab.get("secret", "-n", CEPH_NAMESPACE, f"rook-ceph-client-{user}")
+        key = Key(NAMESPACE, f"{user}-ceph-credentials")
         return secret.secret(key, secret.texts(found), labels=LABELS)
 
 
 def _logins(view: View, services: Iterable[Object]) -> Iterator[Desired]:
-    """Names and passwords, made up on the spot."""
-    yield infrastructure.login(view, identity.ADMIN_SECRET, "admin")
+    """Secrets with generated passwords."""
+    yield infrastructure.login(view, names.ADMIN_SECRET, "admin")
     for each in services:
         name = each["metadata"]["name"]
         yield infrastructure.password(
             view,
-            sharing.database_secret(name),
+            names.database_secret(name),
             "password",
             username=name,
             host=f"{MARIADB.name}.{MARIADB.namespace}.svc",
         )
         if "messaging" in each["spec"]:
-            yield infrastructure.login(view, sharing.messaging_secret(name), name)
+            yield infrastructure.login(view, names.messaging_secret(name), name)
 
 
 def _accounts(services: Iterable[Object]) -> Iterator[Desired]:
     """Databases with their owners, and users of the broker's first virtual host."""
     for each in services:
         name, spec = each["metadata"]["name"], each["spec"]
-        wanted = database.Wanted(name, sharing.database_secret(name), keep=True)
+        wanted = database.Owner(name, names.database_secret(name), keep=True)
         yield database.user(MARIADB, name, wanted, LABELS)
         for called in (spec["database"][way] for way in DATABASES if way in spec["database"]):
             yield from database.objects(MARIADB, called.replace("_", "-"), called, wanted, LABELS)
         if "messaging" in spec:
-            yield messaging.user(RABBITMQ, name, sharing.messaging_secret(name), LABELS)
-            made = messaging.objects(RABBITMQ, name, virtual_host="/", user=name, labels=LABELS)
-            # The virtual host of examples without one is there from the start.
-            yield from (each for each in made if each.kind != rabbitmq.VHOST)
+            yield messaging.user(RABBITMQ, name, names.messaging_secret(name), LABELS)
+            created = messaging.objects(RABBITMQ, name, virtual_host="/", user=name, labels=LABELS)
+            # The default virtual host of the examples exists already.
+            yield from (each for each in created if each.kind != rabbitmq.VHOST)
 
 
-def _certificate(space: str) -> Desired:
-    """OVN's certificate, for its own pods or for Neutron's: it is the authority that counts."""
+def _certificate(namespace: str) -> Desired:
+    """A certificate for OVN or for Neutron, of the same CA."""
     spec = {
         "secretName": lab_examples.OVN_CERTIFICATE,
-        "dnsNames": [f"{name}.{OVN_SPACE}" for name in ("ovn-nb", "ovn-sb")],
+        "dnsNames": [f"{name}.{OVN_NAMESPACE}" for name in ("ovn-nb", "ovn-sb")],
         "usages": ["digital signature", "key encipherment", "server auth", "client auth"],
         "privateKey": {"algorithm": "ECDSA", "size": 256},
         "issuerRef": {"name": lab_examples.ISSUER, "kind": "ClusterIssuer"},
     }
-    meta = {"name": lab_examples.OVN_CERTIFICATE, "namespace": space}
+    meta = {"name": lab_examples.OVN_CERTIFICATE, "namespace": namespace}
     return Desired(CERTIFICATE, {"metadata": meta, "spec": spec})

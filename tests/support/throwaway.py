@@ -4,7 +4,7 @@ from cobaltcore.api.base import Definition, Resource
 from cobaltcore.api.blocks import Database, Image, KeystoneAuth, ServiceSpec, ServiceStatus
 from cobaltcore.api.pods import Replicas
 from cobaltcore.engine import oslo
-from cobaltcore.engine.definition import Config, Facts, Service, Workload
+from cobaltcore.engine.definition import Config, Service, ServiceScope, Workload
 from cobaltcore.engine.desired import inifile
 from cobaltcore.runtime.meta import Kind
 
@@ -28,29 +28,29 @@ class Kettle(Resource[KettleSpec, ServiceStatus]):
     """A service that boils water."""
 
 
-def render(facts: Facts) -> Config:
+Kettle.definition = Definition(KIND, Kettle)
+
+
+def render(scope: ServiceScope[KettleSpec]) -> Config:
     """Options that all services have, and one of its own."""
     options = inifile.merge(
-        oslo.shared_options(facts), oslo.token_options(facts), {"water": {"degrees": "100"}}
+        oslo.shared_options(scope), oslo.token_options(scope), {"water": {"degrees": "100"}}
     )
     return Config(
         {"kettle.conf": inifile.render(options)},
         {
-            **oslo.database_environment(facts),
-            **oslo.login_environment(facts, "keystone_authtoken"),
+            **oslo.database_environment(scope),
+            **oslo.login_environment(scope, "keystone_authtoken"),
         },
     )
 
 
-DEFINITION = Definition(KIND, Kettle)
 SERVICE = Service(
     name="kettle",
-    kind=KIND,
     resource=Kettle,
+    status=ServiceStatus,
     port=8888,
     config=render,
-    migration=lambda spec: ("kettle-manage", "db", "sync"),
-    workloads=lambda facts: (
-        Workload("api", lambda spec: spec.replicas, module="kettle.wsgi.api"),
-    ),
+    migration=lambda scope: ("kettle-manage", "db", "sync"),
+    workloads=lambda scope: (Workload("api", scope.spec.replicas, module="kettle.wsgi.api"),),
 )

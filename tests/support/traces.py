@@ -1,6 +1,6 @@
-"""What a lab could leave on a machine: listings to compare, and identities to look for.
+"""Resources that a lab may leave on a machine, as snapshots to compare.
 
-Other labs may run beside: what belongs to them is left out of the listings.
+Resources of other labs that run at the same time are excluded.
 """
 
 import re
@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cobaltcore.lab import cgroups, home, kernel, links, ranges
+from cobaltlab import cgroups, network, pidfile, statedir, subnets
 
-# Directories in which Kubernetes and container runtimes usually leave something.
-PLACES = (
+# Directories in which Kubernetes and container runtimes leave files.
+DIRECTORIES = (
     *("/etc", "/etc/cni", "/opt", "/opt/cni", "/run", "/run/netns", "/usr/libexec"),
     *("/var/lib", "/var/lib/cni", "/var/lib/kubelet", "/var/lib/containerd"),
     *("/var/lib/cobaltcore", "/var/log", "/var/run"),
@@ -22,18 +22,18 @@ NAMESPACES = ("ipc", "mnt", "net", "pid", "uts")
 
 @dataclass(frozen=True)
 class Traces:
-    """Everything of a machine that can be listed."""
+    """A snapshot of the resources of a machine."""
 
     mounts: frozenset[str]
     links: frozenset[str]
     routes: frozenset[str]
     rules: frozenset[str]
-    control_groups: frozenset[str]
+    cgroups: frozenset[str]
     files: frozenset[str]
 
-    def beyond(self, earlier: "Traces") -> set[str]:
-        """What is there now and was not then."""
-        fields = ("mounts", "links", "routes", "rules", "control_groups", "files")
+    def added_since(self, earlier: "Traces") -> set[str]:
+        """Resources that did not exist earlier."""
+        fields = ("mounts", "links", "routes", "rules", "cgroups", "files")
         return {
             f"{name}: {entry}"
             for name in fields
@@ -42,12 +42,12 @@ class Traces:
 
 
 def take(own: str) -> Traces:
-    """List everything as it is now, but for what belongs to labs of another name than `own`."""
-    before = _marks_of_others(own)
+    """Take a snapshot, without resources of labs other than `own`."""
+    before = _patterns_of_others(own)
     found = _everything()
-    # Theirs is also what appeared or went while everything was listed.
-    marks = before | _marks_of_others(own)
-    foreign = re.compile("|".join(sorted(marks)) or r"(?!)")
+    # Also exclude labs that appeared or disappeared during the snapshot.
+    patterns = before | _patterns_of_others(own)
+    foreign = re.compile("|".join(sorted(patterns)) or r"(?!)")
     return Traces(
         **{
             name: frozenset(entry for entry in entries if not foreign.search(entry))
@@ -56,20 +56,20 @@ def take(own: str) -> Traces:
     )
 
 
-def _marks_of_others(own: str) -> set[str]:
-    """Patterns of links, addresses, control groups and files of labs beside."""
-    owners = [owner for owner in links.owners() if owner.name != own]
-    grouped = cgroups.instances(cgroups.find())
+def _patterns_of_others(own: str) -> set[str]:
+    """Patterns of links, addresses, cgroups and files of other labs."""
+    owners = [owner for owner in network.bridge_owners() if owner.name != own]
+    grouped = cgroups.instances(cgroups.detect())
     names = {*grouped, *(owner.name for owner in owners)} - {own}
-    marks = {rf"/cobaltcore/{re.escape(name)}(/|$)" for name in names}
+    patterns = {rf"/cobaltcore/{re.escape(name)}(/|$)" for name in names}
     if names:
-        # What all labs have in common goes with the last one.
-        marks |= {r"/cobaltcore$", rf"^{home.DEFAULT_ROOT}$"}
+        # Resources shared by all labs are deleted with the last one.
+        patterns |= {r"/cobaltcore$", rf"^{statedir.DEFAULT_ROOT}$"}
     for owner in owners:
-        marks.add(rf"\b{links.bridge(owner.index)}([a-z]\w*)?\b")
-        for part in ranges.Ranges(owner.index).block.subnets(new_prefix=16):
-            marks.add(rf"\b{re.escape(str(part.network_address).removesuffix('.0.0'))}\.")
-    return marks
+        patterns.add(rf"\b{network.bridge(owner.index)}([a-z]\w*)?\b")
+        for part in subnets.Subnets(owner.index).block.subnets(new_prefix=16):
+            patterns.add(rf"\b{re.escape(str(part.network_address).removesuffix('.0.0'))}\.")
+    return patterns
 
 
 def _everything() -> dict[str, frozenset[str]]:
@@ -79,33 +79,33 @@ def _everything() -> dict[str, frozenset[str]]:
         "routes": _lines(["ip", "-4", "route", "show", "table", "all"])
         | _lines(["ip", "-6", "route", "show", "table", "all"]),
         "rules": _lines(["nft", "list", "ruleset"]),
-        "control_groups": frozenset(
+        "cgroups": frozenset(
             str(group)
-            for top in cgroups.find().group(cgroups.TOP)
+            for top in cgroups.detect().group(cgroups.TOP)
             for group in (top, *top.glob("**/"))
             if group.exists()
         ),
         "files": frozenset(
             str(entry)
-            for place in PLACES
-            if Path(place).is_dir()
-            for entry in Path(place).iterdir()
+            for directory in DIRECTORIES
+            if Path(directory).is_dir()
+            for entry in Path(directory).iterdir()
         ),
     }
 
 
-def identities(pids: Iterable[int]) -> set[kernel.Identity]:
-    """Processes that cannot be mistaken for later ones."""
-    return {found for pid in pids if (found := kernel.identity(pid))}
+def identities(pids: Iterable[int]) -> set[pidfile.Identity]:
+    """Identities of running processes."""
+    return {found for pid in pids if (found := pidfile.identity(pid))}
 
 
-def alive(processes: Iterable[kernel.Identity]) -> set[kernel.Identity]:
-    """Which of some processes still run."""
-    return {each for each in processes if kernel.identity(each.pid) == each}
+def alive(processes: Iterable[pidfile.Identity]) -> set[pidfile.Identity]:
+    """The processes that are still running."""
+    return {each for each in processes if pidfile.identity(each.pid) == each}
 
 
 def namespaces(pids: Iterable[int]) -> set[str]:
-    """The namespaces that processes live in."""
+    """The namespaces of some processes."""
     found = set()
     for pid in pids:
         for kind in NAMESPACES:
@@ -117,10 +117,10 @@ def namespaces(pids: Iterable[int]) -> set[str]:
 
 
 def all_namespaces() -> set[str]:
-    """The namespaces of all processes of the machine, and those that are held by a mount."""
-    everyone = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal()]
-    held = {line for line in _lines(["findmnt", "-rno", "SOURCE"]) if "nsfs[" in line}
-    return namespaces(everyone) | {line.removeprefix("nsfs[").removesuffix("]") for line in held}
+    """The namespaces of all processes, and those kept by a bind mount."""
+    pids = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal()]
+    mounted = {line for line in _lines(["findmnt", "-rno", "SOURCE"]) if "nsfs[" in line}
+    return namespaces(pids) | {line.removeprefix("nsfs[").removesuffix("]") for line in mounted}
 
 
 def _lines(command: list[str]) -> frozenset[str]:

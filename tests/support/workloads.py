@@ -1,4 +1,4 @@
-"""Objects that end-to-end tests put into a cluster, as small as they can be. Pure."""
+"""Minimal objects for end-to-end tests. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ FOREVER = ["sleep", "1000000"]
 
 
 def text(*objects: Mapping[str, Any]) -> str:
-    """Objects as kubectl reads them."""
+    """Objects as YAML documents."""
     return yaml.safe_dump_all(objects)
 
 
@@ -23,7 +23,7 @@ def pod(
     command: Sequence[str] = FOREVER,
     **spec: Any,
 ) -> Object:
-    """A pod that ends at once when it is deleted."""
+    """A pod without termination grace period."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -55,7 +55,7 @@ def pod_spec(
 
 
 def web_server(name: str, image: str, *, node: str = "", **spec: Any) -> Object:
-    """A pod that serves its own node's name over HTTP."""
+    """A pod that serves the name of its node over HTTP."""
     script = "mkdir -p /www && echo $NODE > /www/index.html && exec httpd -f -p 8080 -h /www"
     environment = {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
     container = {

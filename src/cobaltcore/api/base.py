@@ -1,4 +1,4 @@
-"""The words that kinds are written in: structs, constraints, rules, columns, registration.
+"""What kinds are declared with: structs, constraints, rules, columns, registration.
 
 A kind is a struct with attribute docstrings; CRD, reference page and JSON schema are generated
 from it. A default that is not `None` becomes a default of the schema; `None` means "unset, follow
@@ -17,9 +17,31 @@ import cobaltcore.api
 from cobaltcore.runtime.meta import Kind, ObjectMeta, Struct
 
 __all__ = [
-    "AGE", "READY", "Column", "Cron", "Definition", "Duration", "HostPort", "Immutable", "Meta",
-    "Name", "Port", "Quantity", "Resource", "Rule", "Scale", "Struct", "Timestamp", "Url",
-    "checked", "definitions", "list_map", "list_set", "resource",
+    "AGE",
+    "NAME_FITS",
+    "PORT_NUMBER",
+    "READY",
+    "Column",
+    "Definition",
+    "Duration",
+    "HostPort",
+    "Immutable",
+    "Meta",
+    "Name",
+    "Port",
+    "Quantity",
+    "Resource",
+    "Rule",
+    "Scale",
+    "Size",
+    "Struct",
+    "Timestamp",
+    "Url",
+    "checked",
+    "definitions",
+    "list_map",
+    "list_set",
+    "resource",
 ]  # fmt: skip
 
 
@@ -30,6 +52,9 @@ class Rule:
     cel: str
     message: str
     field: str = ""
+    on_create: bool = False
+    """Whether it holds for new objects only: for what cannot change, so that stored objects stay
+    writable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +89,8 @@ def checked(*rules: Rule) -> Meta:
 
 
 def list_map(*keys: str) -> Meta:
-    """Mark a list of objects whose items are told apart by `keys` (wire names)."""
+    """Mark a list of objects whose items are identified by `keys` (wire names)."""
     return Meta(extra={"list_map": keys})
-
-
-def _cron_pattern() -> str:
-    def field(value: str) -> str:
-        item = rf"([*?]|{value}(-{value})?)(/[1-9][0-9]?)?"
-        return f"{item}(,{item})*"
-
-    names = "|[A-Za-z]{3}"
-    ranges = (
-        "[0-5]?[0-9]",
-        "([01]?[0-9]|2[0-3])",
-        "(0?[1-9]|[12][0-9]|3[01])",
-        f"(0?[1-9]|1[0-2]{names})",
-        f"([0-7]{names})",
-    )
-    macros = "@(yearly|annually|monthly|weekly|daily|midnight|hourly)"
-    return f"^({macros}|{' +'.join(map(field, ranges))})$"
-
-
-_CRON = _cron_pattern()
 
 
 def list_set() -> Meta:
@@ -97,32 +102,54 @@ Name = Annotated[
     str, Meta(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")
 ]
 Port = Annotated[int, Meta(ge=1, le=65535)]
-Cron = Annotated[
+Duration = Annotated[str, Meta(max_length=32, pattern=r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$")]
+_HOST = r"[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?"
+PORT_NUMBER = (
+    "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+)
+"""Pattern of the ports 1 to 65535."""
+HostPort = Annotated[str, Meta(max_length=261, pattern=rf"^{_HOST}:{PORT_NUMBER}$")]
+Url = Annotated[
     str,
-    Meta(min_length=1, max_length=100),
-    checked(
-        Rule(
-            f"self.matches(r'{_CRON}')",
-            "must be a cron schedule of five fields (minute hour day month weekday) within their "
-            "ranges, for example '0 2 * * *', or one of @hourly @daily @weekly @monthly @yearly",
-        )
+    Meta(
+        max_length=2048,
+        pattern=rf"^https?://({_HOST}|\[[0-9A-Fa-f:.]+\])(:{PORT_NUMBER})?(/[!-~]*)?$",
     ),
 ]
-Duration = Annotated[str, Meta(max_length=32, pattern=r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$")]
-HostPort = Annotated[
-    str, Meta(max_length=261, pattern=r"^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?:[0-9]{1,5}$")
-]
-Url = Annotated[str, Meta(max_length=2048, pattern=r"^https?://[^\s/]+(/\S*)?$")]
+_UNIT = "(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?"
 Quantity = Annotated[
     str | int,
     Meta(
         extra={
             "int_or_string": True,
-            "pattern": r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$",
+            "maxLength": 32,
+            "pattern": rf"^[0-9]+(\.[0-9]+)?{_UNIT}$",
         }
     ),
 ]
+Size = Annotated[
+    str | int,
+    Meta(
+        extra={
+            "int_or_string": True,
+            "minimum": 1,
+            "maxLength": 32,
+            "pattern": rf"^(0*[1-9][0-9]*(\.[0-9]+)?|0+\.0*[1-9][0-9]*){_UNIT}$",
+        }
+    ),
+]
+"""A quantity above zero."""
 Timestamp = Annotated[str, Meta(extra={"format": "date-time"})]
+
+NAME_LIMIT = 40
+NAME_FITS = Rule(
+    f"self.metadata.name.size() <= {NAME_LIMIT} && "
+    "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+    f"metadata.name: at most {NAME_LIMIT} of the characters a-z 0-9 -, the first one a letter, "
+    "because the names of Services and the values of labels are made from it, which end at 63",
+    on_create=True,
+)
+"""For kinds whose objects name others."""
 
 SpecT = TypeVar("SpecT")
 StatusT = TypeVar("StatusT")

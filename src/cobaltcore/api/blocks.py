@@ -1,4 +1,4 @@
-"""Blocks that every service kind is put together from: learn them once. Pure: no I/O."""
+"""Building blocks that all service kinds share. Pure: no I/O."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -13,8 +13,10 @@ from cobaltcore.api.base import (
     Rule,
     Struct,
     Url,
+    checked,
     list_map,
 )
+from cobaltcore.api.options import ExtraConfig, IniSection, Options, PolicyRules
 from cobaltcore.api.pods import PodSettings, PullSecrets
 from cobaltcore.api.release import ReleaseName
 from cobaltcore.runtime.meta import Condition
@@ -22,15 +24,18 @@ from cobaltcore.runtime.meta import Condition
 Host = Annotated[
     str, Meta(max_length=253, pattern=r"^([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|[0-9A-Fa-f:]+)$")
 ]
-DatabaseName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_]+$")]
-SecretKey = Annotated[str, Meta(min_length=1, max_length=253, pattern=r"^[-._A-Za-z0-9]+$")]
-# Values end up in INI files, where a line break would start a new option.
-OptionValue = Annotated[str, Meta(max_length=4096, pattern=r"^[^\r\n]*$")]
-Options = Annotated[dict[str, OptionValue], Meta(max_length=128)]
-IniSection = Annotated[
-    str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]*$")
+DatabaseName = Annotated[
+    str,
+    Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_]+$"),
+    checked(
+        Rule(
+            "!(self.lowerAscii() in ['information_schema', 'mysql', 'performance_schema', 'sys'])",
+            "cannot be a database of the server itself: information_schema, mysql, "
+            "performance_schema or sys",
+        )
+    ),
 ]
-ExtraConfig = Annotated[dict[str, Options], Meta(max_length=64)]
+SecretKey = Annotated[str, Meta(min_length=1, max_length=253, pattern=r"^[-._A-Za-z0-9]+$")]
 RegionName = Annotated[
     str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?$")
 ]
@@ -65,12 +70,17 @@ class NamespacedRef(Struct):
 
 
 class SecretRef(Struct):
-    """A Secret in the same namespace."""
+    """A Secret in the same namespace, with a fixed set of keys."""
 
     name: Name
     """Name of the Secret."""
+
+
+class SecretKeyRef(SecretRef):
+    """One value of a Secret in the same namespace."""
+
     key: SecretKey | None = None
-    """Key of the value within the Secret. Unset: the usual key or keys for the purpose."""
+    """Key of the value within the Secret. Unset: the usual key for the purpose."""
 
 
 class Image(Struct):
@@ -89,7 +99,7 @@ class Image(Struct):
 
 
 class Database(Struct):
-    """The service's database: made on a MariaDB of the cluster, or given."""
+    """The service's database: created on a MariaDB of the cluster, or external."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -107,18 +117,18 @@ class Database(Struct):
     cluster_ref: Annotated[Ref, Immutable] | None = None
     """MariaDB in the same namespace. Database, user and grant are created on it."""
     host: Host | None = None
-    """Existing server. Database and user must be there already; nothing is created."""
+    """External server. Database and user must exist on it; nothing is created."""
     port: Port | None = None
-    """Port of an existing server. Unset: 3306, or 5432 where the service uses PostgreSQL."""
+    """Port of an external server. Unset: 3306, or 5432 where the service uses PostgreSQL."""
     database: Annotated[DatabaseName, Immutable]
     """Name of the database. Cannot change: the data would stay behind."""
     secret_ref: SecretRef
     """Secret with the keys username and password, and host (and port) if neither clusterRef
-    nor host is set. A changed password is taken over with a rolling restart."""
+    nor host is set. A changed password restarts the pods one after the other."""
 
 
 class Messaging(Struct):
-    """The service's message broker: made on a RabbitMQ of the cluster, or given."""
+    """The service's virtual host: created on a RabbitMQ of the cluster, or external brokers."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -133,15 +143,17 @@ class Messaging(Struct):
         Annotated[list[HostPort], Meta(min_length=1, max_length=16, extra={"list_set": True})]
         | None
     ) = None
-    """Existing brokers as host:port. Nothing is created on them."""
-    virtual_host: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    """External brokers as host:port. Nothing is created on them."""
+    virtual_host: Annotated[str, Meta(min_length=1, max_length=255, pattern="^[!-~]+$")] | None = (
+        None
+    )
     """Virtual host. Unset: the name of the object with clusterRef, / with hosts."""
     secret_ref: SecretRef
     """Secret with the keys username and password."""
 
 
-class Cache(Struct):
-    """The service's Memcached servers: those of the control plane, or given."""
+class TokenCache(Struct):
+    """Memcached servers that hold validated tokens: in the cluster, or external."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -151,19 +163,24 @@ class Cache(Struct):
     )
 
     cluster_ref: Ref | None = None
-    """Memcached StatefulSet in the same namespace; its pods are used as servers."""
+    """StatefulSet of Memcached in the same namespace; its pods are the servers."""
     servers: (
         Annotated[list[HostPort], Meta(min_length=1, max_length=16, extra={"list_set": True})]
         | None
     ) = None
-    """Existing servers as host:port."""
+    """External servers as host:port."""
+
+
+class Cache(TokenCache):
+    """Memcached servers of the service: in the cluster, or external."""
+
     backend: Literal[
         "dogpile.cache.bmemcached",
         "dogpile.cache.memcached",
         "dogpile.cache.pymemcache",
         "oslo_cache.memcache_pool",
     ] = "dogpile.cache.pymemcache"
-    """Client library that talks to the servers."""
+    """Backend of oslo.cache that talks to the servers."""
 
 
 class AppCredentialRef(Struct):
@@ -188,42 +205,32 @@ class AppCredentialRef(Struct):
 
 
 class KeystoneAuth(Struct):
-    """How the service logs in to Keystone."""
+    """How the service authenticates with Keystone."""
 
     auth_url: Url
     """Address of the identity API with its version, for example https://keystone:5000/v3."""
     app_credential_ref: AppCredentialRef
-    """Secret with the application credential that the service uses. A rotated credential is
-    taken over with a rolling restart."""
+    """Secret with the service's application credential. A rotated credential restarts the pods
+    one after the other."""
     region: RegionName | None = None
     """Region whose endpoints the service uses. Unset: RegionOne."""
-    ca_secret_ref: SecretRef | None = None
-    """Secret with the CA certificates to trust, key ca.crt. Unset: the system's."""
+    ca_secret_ref: SecretKeyRef | None = None
+    """Secret with the CA bundle to trust, key ca.crt unless named. Unset: that of the image."""
 
 
 class Policy(Struct):
-    """Changes to who may do what, in oslo.policy's language. A change rolls the API pods."""
+    """Policy rules of oslo.policy that replace the defaults. A change restarts the API pods."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "has(self.rules) || has(self.configMapRef)",
             "policyOverrides: set rules, configMapRef or both",
         ),
-        Rule(
-            "!has(self.rules) || self.rules.all(name, name != '')",
-            "rules: a rule needs a name, for example identity:get_user",
-            "rules",
-        ),
     )
 
-    rules: (
-        Annotated[
-            dict[str, Annotated[str, Meta(max_length=2048)]], Meta(min_length=1, max_length=256)
-        ]
-        | None
-    ) = None
-    """Rule name to check string, for example identity:get_user to role:reader. Win over those
-    of the ConfigMap."""
+    rules: PolicyRules | None = None
+    """Rule name to check string, for example identity:get_user to role:reader. They take
+    precedence over those of the ConfigMap."""
     config_map_ref: Ref | None = None
     """ConfigMap with the key policy.yaml: a flat map of rule names to check strings."""
 
@@ -232,46 +239,14 @@ class Plugin(Struct):
     """A driver or plugin of the service with a section of its own in the configuration."""
 
     name: Annotated[str, Meta(min_length=1, max_length=64)]
-    """What it is called, for people."""
+    """Name for people; it has no effect."""
     config_section: IniSection
     """Section of the configuration file. Unique within the object."""
     config: Options = {}
     """Options of the section."""
 
 
-class FilterPosition(Struct):
-    """Place of a filter in the request pipeline."""
-
-    __rules__: ClassVar[tuple[Rule, ...]] = (
-        Rule(
-            "has(self.after) != has(self.before)",
-            "position: set exactly one of after and before",
-        ),
-    )
-
-    after: IniSection | None = None
-    """Filter that comes directly before this one."""
-    before: IniSection | None = None
-    """Filter that comes directly after this one."""
-
-
-class Middleware(Struct):
-    """A filter that requests pass on their way to the service."""
-
-    name: IniSection
-    """Name of the filter. Unique within the object."""
-    filter_factory: Annotated[
-        str, Meta(max_length=255, pattern=r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_.]*$")
-    ]
-    """Python entry point as module:function."""
-    position: FilterPosition
-    """Where in the pipeline it sits."""
-    config: Options = {}
-    """Options of the filter."""
-
-
 Plugins = Annotated[list[Plugin], Meta(max_length=32), list_map("configSection")]
-Middlewares = Annotated[list[Middleware], Meta(max_length=16), list_map("name")]
 
 
 class Dependency(Struct):
@@ -300,7 +275,7 @@ class IssuerRef(Struct):
 
 
 class Tls(Struct):
-    """Encryption of the service's own endpoint."""
+    """TLS of the service's endpoint."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -328,58 +303,66 @@ class ServiceSpec(PodSettings):
             "(5 and 30 where unset)",
             "preStopSleepSeconds",
         ),
-        Rule(
-            "!has(self.extraConfig) || self.extraConfig.all(section, section != '')",
-            "extraConfig: a section needs a name, for example DEFAULT",
-            "extraConfig",
-        ),
-        Rule(
-            "!has(self.extraConfig) || self.extraConfig.all(section, "
-            "!('connection' in self.extraConfig[section]) && "
-            "!('transport_url' in self.extraConfig[section]) && "
-            "!('application_credential_secret' in self.extraConfig[section]))",
-            "extraConfig: connection, transport_url and application_credential_secret come from "
-            "Secrets and cannot be set here",
-            "extraConfig",
-        ),
     )
 
     image_pull_secrets: PullSecrets | None = None
     """Credentials of the registries that the images come from."""
     termination_grace_period_seconds: Annotated[int, Meta(ge=10, le=3600)] | None = None
-    """Seconds that a pod gets to finish its requests when it is stopped. Unset: 30."""
+    """Seconds that a terminating pod gets to finish its requests. Unset: 30."""
     pre_stop_sleep_seconds: Annotated[int, Meta(ge=0, le=600)] | None = None
-    """Seconds that a pod keeps serving after it is told to stop, until no one sends it requests
-    any more. Unset: 5."""
+    """Seconds that a terminating pod keeps serving, until its address is out of all load
+    balancers. Unset: 5."""
     tls: Tls | None = None
-    """Encryption of the service's endpoint. Unset: plain http."""
+    """TLS of the service's endpoint. Unset: http."""
     policy_overrides: Policy | None = None
-    """Changes to the service's access rules."""
+    """Policy rules of the service that replace the defaults."""
     extra_config: ExtraConfig | None = None
-    """Options for the configuration file: section to option to value. Win over everything that
-    the operator sets. Not for secrets."""
+    """Options of the configuration file: section to option to value. They take precedence over
+    those of the operator. Not for secrets."""
     depends_on: Dependencies | None = None
-    """What must be the case before the service is brought up."""
+    """Conditions of other objects that must be True before the service starts."""
     deletion_policy: DeletionPolicy = "Retain"
     """What happens to databases and keys when this object is deleted: Retain keeps them,
     Delete removes them for good."""
+
+    # Fields of the kinds that have them; the others have none.
+    @property
+    def image(self) -> Image | None:
+        return None
+
+    @property
+    def database(self) -> Database | None:
+        return None
+
+    @property
+    def messaging(self) -> Messaging | None:
+        return None
+
+    @property
+    def keystone(self) -> KeystoneAuth | None:
+        return None
+
+    @property
+    def cache(self) -> TokenCache | None:
+        return None
 
 
 class ServiceStatus(Struct):
     """What all OpenStack services report."""
 
     conditions: Conditions = []
-    """Facts about the service. Ready is True when all others are."""
+    """Conditions of the service. Ready is True when all others are."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     endpoint: str | None = None
-    """Address at which the service answers inside the cluster."""
+    """URL of the API inside the cluster."""
     installed_release: ReleaseName | None = None
-    """OpenStack release that the database and all pods are at."""
+    """OpenStack release that the databases and all pods are at. Unset for images whose tag does
+    not belong to a release."""
     application_credential_id: str | None = msgspec.field(
         name="applicationCredentialID", default=None
     )
-    """Application credential that all pods use."""
+    """ID of the application credential that all pods use."""
     replicas: int | None = None
     """API pods that exist."""
     ready_replicas: int | None = None

@@ -75,7 +75,7 @@ class RemoteClusterStatus(Struct):
     """The checks in their order: SecretAvailable, ConfigValid, ClusterReachable,
     HasEnoughPermissions."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     state: State | None = None
     """Ready when all checks passed."""
     message: str | None = None
@@ -100,7 +100,7 @@ class RemoteCluster(Resource[RemoteClusterSpec, RemoteClusterStatus]):
 
 
 class RemoteClusterSource(Struct):
-    """The remote cluster: an existing RemoteCluster, or one that is made for this arbiter."""
+    """The remote cluster: an existing RemoteCluster, or one that is created for this arbiter."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -113,7 +113,7 @@ class RemoteClusterSource(Struct):
     """Name of a RemoteCluster in the same namespace. Cannot change: the monitor would stay
     behind in the old cluster."""
     spec: RemoteClusterSpec | None = None
-    """Spec of a RemoteCluster that is created for this arbiter and goes with it."""
+    """Spec of a RemoteCluster that is created for this arbiter and deleted with it."""
 
 
 class ArbiterService(Struct):
@@ -168,14 +168,14 @@ class RemoteArbiterSpec(Struct):
 
 
 class RemoteArbiterStatus(Struct):
-    """How far the monitor is."""
+    """Progress of the monitor."""
 
     conditions: Conditions = []
     """The steps in their order: RemoteClusterExists, RemoteClusterReady, CephClusterExists,
     CephClusterReady, CephClusterConfigured, MonitorDeploymentExists, MonitorDeploymentReady,
     ArbiterDeploymentExists, ArbiterDeploymentReady."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     state: State | None = None
     """Ready when the monitor is in quorum."""
     message: str | None = None

@@ -2,8 +2,11 @@
 
 from typing import Annotated, ClassVar
 
+from cobaltcore.api import toggles
+from cobaltcore.api.barbican import KeyManager
 from cobaltcore.api.base import (
     AGE,
+    NAME_FITS,
     READY,
     Column,
     Meta,
@@ -14,15 +17,15 @@ from cobaltcore.api.base import (
     resource,
 )
 from cobaltcore.api.blocks import (
-    Cache,
     Database,
     Image,
     KeystoneAuth,
     Messaging,
-    Options,
     ServiceSpec,
     ServiceStatus,
+    TokenCache,
 )
+from cobaltcore.api.options import Options
 from cobaltcore.api.pods import Replicas, Workload
 from cobaltcore.api.storage import Rbd
 from cobaltcore.runtime.meta import Kind
@@ -35,7 +38,7 @@ BackendName = Annotated[
 
 
 class Backend(Struct):
-    """A place where volumes are kept. It becomes a section of cinder.conf and a volume type."""
+    """Storage backend: a section of cinder.conf and a volume type."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -44,10 +47,10 @@ class Backend(Struct):
             "rbd",
         ),
         Rule(
-            "!(self.name in ['DEFAULT', 'backend_defaults', 'coordination', 'database', "
-            "'key_manager', 'keystone_authtoken', 'nova', 'oslo_concurrency', "
-            "'oslo_messaging_rabbit', 'oslo_policy', 'service_user'])",
-            "name: is a section of cinder.conf with a meaning of its own, choose another",
+            "!(self.name in ['DEFAULT', 'backend_defaults', 'barbican', 'barbican_service_user', "
+            "'coordination', 'database', 'key_manager', 'keystone_authtoken', 'nova', "
+            "'oslo_concurrency', 'oslo_messaging_rabbit', 'oslo_policy', 'service_user'])",
+            "name: is a section that cinder.conf has already, choose another",
             "name",
         ),
         Rule(
@@ -76,14 +79,14 @@ class Backend(Struct):
 
 
 class VolumeWorkload(Workload):
-    """The pods that talk to the backends."""
+    """The cinder-volume pods."""
 
     replicas: Replicas = 1
-    """How many pods run. All of them serve the same backends."""
+    """Number of pods. All of them serve the same backends."""
 
 
 class CinderSpec(ServiceSpec):
-    """The Cinder that should run."""
+    """Desired state of Cinder."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -97,38 +100,41 @@ class CinderSpec(ServiceSpec):
     api: Workload = Workload()
     """The block storage API, at port 8776."""
     scheduler: Workload = Workload()
-    """The pods that choose a backend for each volume."""
+    """The cinder-scheduler pods."""
     volume: VolumeWorkload = VolumeWorkload()
-    """The pods that talk to the backends."""
+    """The cinder-volume pods."""
     image: Image
     """Container image of Cinder."""
     database: Database
-    """Where Cinder keeps its data about volumes."""
+    """Database of Cinder: volume metadata."""
     messaging: Messaging
-    """How the parts of Cinder talk to each other."""
+    """Message broker of Cinder."""
     keystone: KeystoneAuth
-    """How Cinder logs in to Keystone."""
-    cache: Cache | None = None
+    """How Cinder authenticates with Keystone."""
+    cache: TokenCache | None = None
     """Where validated tokens are cached. Unset: in each process."""
     backends: Annotated[list[Backend], Meta(max_length=32), list_map("name")] | None = None
-    """Places where volumes are kept. A change restarts the volume pods."""
+    """Storage backends. A change restarts the cinder-volume pods."""
     default_volume_type: BackendName | None = None
-    """Volume type that users get who do not ask for one. Unset: the first backend's."""
+    """Default volume type. Unset: the first backend's."""
+    key_manager: KeyManager | None = None
+    """Key manager for the keys of encrypted volumes. Unset: volumes of encrypted types cannot be
+    created."""
 
 
 class BackendStatus(Struct):
-    """A backend as it is."""
+    """Observed state of a backend."""
 
     name: str
     """Name of the backend."""
     status: str | None = None
     """Ready, or the reason why not."""
     available_capacity_gb: int | None = None
-    """Free space in GB, as the backend reports it."""
+    """Free space of a Ceph pool in GiB, measured every hour."""
 
 
 class CinderStatus(ServiceStatus):
-    """The Cinder that runs."""
+    """Observed state of Cinder."""
 
     backends: Annotated[list[BackendStatus], Meta(max_length=32), list_map("name")] = []
     """The backends and their free space."""
@@ -140,3 +146,17 @@ class Cinder(Resource[CinderSpec, CinderStatus]):
 
     Its API answers at port 8776.
     """
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (NAME_FITS,)
+
+
+@toggles.block("cinder")
+class CinderSettings(toggles.ServiceToggle):
+    """Volumes."""
+
+    api: toggles.WorkloadSettings | None = None
+    """The block storage API."""
+    scheduler: toggles.WorkloadSettings | None = None
+    """The cinder-scheduler pods."""
+    volume: toggles.WorkloadSettings | None = None
+    """The cinder-volume pods."""

@@ -7,9 +7,9 @@ import msgspec
 from cobaltcore.api import release
 from cobaltcore.api.base import (
     AGE,
+    NAME_FITS,
     READY,
     Column,
-    Cron,
     Immutable,
     Meta,
     Name,
@@ -24,36 +24,39 @@ from cobaltcore.api.base import (
 from cobaltcore.api.blocks import (
     Conditions,
     DeletionPolicy,
-    ExtraConfig,
     ImageRepository,
     Policy,
     RegionName,
     Tls,
 )
+from cobaltcore.api.cron import Cron
 from cobaltcore.api.infrastructure import Infrastructure, Storage
+from cobaltcore.api.nova import OWN_DATABASES
+from cobaltcore.api.options import ExtraConfig
 from cobaltcore.api.pods import PullSecrets
-from cobaltcore.api.services import Services, ServiceSettings
+from cobaltcore.api.services import Services, any_enabled, names
+from cobaltcore.api.toggles import ServiceSettings
 from cobaltcore.runtime.meta import Kind
 
 KIND = Kind("c5c3.io", "v1alpha1", "ControlPlane", "controlplanes")
-UpdatePhase = Literal[
-    "Idle",
-    "Validating",
-    "UpdatingInfra",
-    "UpdatingKeystone",
-    "UpdatingServices",
-    "Verifying",
-    "Complete",
-    "RollingBack",
-]
-BootstrapResource = Literal["domains", "groups", "projects", "roles"]
+_OTHER_DATABASES = sorted({*names(), "nova_api", "nova_cell0"} - {"nova"})
+UpdatePhase = Literal["Idle", "UpdatingInfra", "UpdatingKeystone", "UpdatingServices"]
+BootstrapResource = Literal["domains", "projects", "roles"]
 
 
 class CortexSettings(ServiceSettings):
-    """The scheduler that weighs hosts by what was measured."""
+    """Cortex, the external scheduler that weighs hosts by metrics."""
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!self.enabled",
+            "cortex.enabled: cannot be true, because no operator of this release serves Cortex",
+            "enabled",
+        ),
+    )
 
     enabled: bool = False
-    """Run Cortex and let Nova ask it."""
+    """Run Cortex and configure Nova to call it. Only false is accepted in this release."""
     pipelines: (
         Annotated[
             list[Literal["cinder", "ironcore", "machines", "manila", "nova", "pods"]],
@@ -62,16 +65,24 @@ class CortexSettings(ServiceSettings):
         ]
         | None
     ) = None
-    """What Cortex schedules. Unset: nova and cinder."""
+    """Pipelines to run. Unset: nova and cinder."""
 
 
 class TempestSettings(Struct):
-    """Recurring tests of the cloud."""
+    """Recurring Tempest runs."""
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!self.enabled",
+            "tempest.enabled: cannot be true, because no operator of this release serves Tempest",
+            "enabled",
+        ),
+    )
 
     enabled: bool = False
-    """Run Tempest, on schedule and after each change of release."""
+    """Run Tempest, on schedule and after each upgrade. Only false is accepted in this release."""
     schedule: Cron = "0 2 * * *"
-    """When tests run, as a cron schedule in UTC."""
+    """Cron schedule of the runs, in UTC."""
 
 
 class CloudCredentialsRef(Struct):
@@ -79,28 +90,41 @@ class CloudCredentialsRef(Struct):
 
     secret_name: Name = "k-orc-clouds-yaml"  # noqa: S105 - a name
     """Secret with the key clouds.yaml."""
-    cloud_name: Annotated[str, Meta(min_length=1, max_length=64)] = "openstack"
+    cloud_name: Annotated[
+        str, Meta(min_length=1, max_length=64, pattern="^[A-Za-z0-9][-._A-Za-z0-9]*$")
+    ] = "openstack"
     """Entry of clouds.yaml."""
 
 
 class KorcSettings(Struct):
-    """How K-ORC manages the contents of Keystone."""
+    """Contents of Keystone that are managed through K-ORC."""
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "'domains' in self.bootstrapResources",
+            "bootstrapResources: must contain domains, because projects and users refer to the "
+            "default domain",
+            "bootstrapResources",
+        ),
+    )
 
     enabled: bool = True
-    """Make catalogue, users and application credentials through K-ORC."""
-    bootstrap_resources: Annotated[list[BootstrapResource], Meta(max_length=4), list_set()] = (
+    """Create catalogue, users and application credentials through K-ORC."""
+    bootstrap_resources: Annotated[list[BootstrapResource], Meta(max_length=3), list_set()] = (
         msgspec.field(default_factory=lambda: ["domains", "projects"])
     )
-    """What Keystone's bootstrap made and K-ORC must know before it can refer to it."""
+    """Resources of Keystone's bootstrap that are imported into K-ORC, for objects of others that
+    refer to them: domains the domain default, projects the project admin, roles the roles manager,
+    member and reader. The roles admin and service are always imported."""
     cloud_credentials_ref: CloudCredentialsRef = CloudCredentialsRef()
-    """How K-ORC logs in."""
+    """Secret with the clouds.yaml of K-ORC; created by the operator."""
 
 
 class Monitoring(Struct):
-    """What is measured."""
+    """Metrics and alerts."""
 
     enabled: bool = False
-    """Make ServiceMonitors and PrometheusRules, where the cluster knows these kinds."""
+    """Create ServiceMonitors and PrometheusRules. Not served by this release yet."""
 
 
 class SecretStoreRef(Struct):
@@ -113,56 +137,49 @@ class SecretStoreRef(Struct):
 
 
 class Global(Struct):
-    """What holds for all parts."""
+    """Settings of all parts."""
 
     region: Annotated[RegionName, Immutable] = "RegionOne"
     """Name of the region. Cannot change: every endpoint belongs to it."""
     replicas: Literal[1, 3] | None = None
-    """Replicas of everything that does not say its own: 1 for a test, 3 to survive the loss of a
+    """Replicas of all parts that do not set their own: 1 for a test, 3 to survive the loss of a
     node. Unset: a tested number for each part."""
     tls: Tls | None = None
-    """Encryption of all endpoints. Without issuer or Secret an own CA is made. Unset: off."""
+    """TLS of all endpoints. Without issuer or Secret the operator creates a CA. Unset: off."""
     monitoring: Monitoring | None = None
-    """What is measured. Unset: nothing."""
+    """Metrics and alerts. Unset: off."""
     image_registry: ImageRepository = "ghcr.io/c5c3"
     """Where the images of all services come from: registry and path."""
     image_pull_secrets: PullSecrets | None = None
     """Credentials of the registries that images come from."""
     policy_overrides: Policy | None = None
-    """Changes to the access rules of all services. Those of a service win."""
+    """Policy rules of all services. Those of a service take precedence."""
     extra_config: ExtraConfig | None = None
-    """Options for the configuration files of all services. Those of a service win."""
+    """Options of the configuration files of all services. Those of a service take
+    precedence."""
     secret_store_ref: SecretStoreRef | None = None
-    """Store that generated credentials are kept in and read back from. Unset: Secrets only."""
+    """Store for generated credentials: pushed to it and synced from it. Unset: Secrets only."""
 
 
 class ControlPlaneSpec(Struct):
-    """The cloud that should run."""
+    """Desired state of cloud."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "!self.cortex.enabled || (self.services.nova.enabled && self.services.cinder.enabled)",
-            "cortex: needs services.nova and services.cinder",
-            "cortex",
-        ),
-        Rule(
-            "!self.tempest.enabled || (self.services.nova.enabled && "
-            "self.services.neutron.enabled && self.services.cinder.enabled && "
-            "self.services.glance.enabled)",
-            "tempest: needs services.nova, neutron, cinder and glance",
-            "tempest",
-        ),
-        Rule(
-            "self.korc.enabled || !(self.services.glance.enabled || "
-            "self.services.placement.enabled || self.services.nova.enabled || "
-            "self.services.neutron.enabled || self.services.cinder.enabled)",
+            f"self.korc.enabled || !({any_enabled('self.services')})",
             "korc: cannot be off while a service besides keystone is on, "
-            "because it makes their catalogue entries and credentials",
+            "because it creates their catalogue entries and credentials",
             "korc",
+        ),
+        Rule(
+            "!has(self.services.nova.cells) || self.services.nova.cells.all(cell, "
+            f"!has(cell.database) || !(cell.database in {_OTHER_DATABASES}))",
+            OWN_DATABASES,
+            "services.nova.cells",
         ),
     )
 
-    open_stack_release: release.ReleaseName = release.DEFAULT
+    open_stack_release: release.KnownRelease = release.DEFAULT
     """OpenStack release. May be raised by one release, or from a .1 to the next .1; an upgrade
     that is under way may be taken back to the installed release."""
     infrastructure: Infrastructure = Infrastructure()
@@ -173,83 +190,83 @@ class ControlPlaneSpec(Struct):
     """Ceph for images and volumes. Unset: images on a volume of the cluster, no block storage
     backend."""
     cortex: CortexSettings = CortexSettings()
-    """The scheduler that weighs hosts by what was measured. Off by default."""
+    """Cortex, the external scheduler. Off; this release does not serve it yet."""
     tempest: TempestSettings = TempestSettings()
-    """Recurring tests of the cloud. Off by default."""
+    """Recurring Tempest runs. Off; this release does not serve them yet."""
     korc: KorcSettings = KorcSettings()
-    """How K-ORC manages the contents of Keystone."""
+    """Contents of Keystone that are managed through K-ORC."""
     global_: Global = msgspec.field(name="global", default=Global())
-    """What holds for all parts: region, encryption, registry."""
+    """Settings of all parts: region, TLS, registry."""
     deletion_policy: DeletionPolicy = "Retain"
     """What happens to databases, volumes and keys when this object is deleted: Retain keeps
     them, Delete removes them for good."""
 
 
 class ServiceReport(Struct):
-    """A service in short."""
+    """State of a service."""
 
     ready: bool | None = None
-    """Whether it serves requests at the wanted version."""
+    """Whether the service is Ready."""
     version: str | None = None
-    """Image tag that runs."""
+    """Tag or digest of the image that all its pods run. Unset until it was ready once."""
     message: str | None = None
     """What it waits for, if it is not ready."""
 
 
 class UserCredential(Struct):
-    """An application credential in short."""
+    """State of an application credential."""
 
     status: str | None = None
     """Active, or the reason why not."""
     credential_id: str | None = msgspec.field(name="credentialID", default=None)
-    """Identity in Keystone."""
+    """ID in Keystone."""
     expires_at: Timestamp | None = None
-    """When it stops working."""
+    """Expiry."""
 
 
 class ServiceUser(Struct):
-    """A service user in short."""
+    """State of a service user."""
 
     name: str
     """Name of the user."""
     status: str | None = None
     """Ready, or the reason why not."""
     user_id: str | None = msgspec.field(name="userID", default=None)
-    """Identity in Keystone."""
+    """ID in Keystone."""
     application_credential: UserCredential | None = None
     """The application credential in use."""
 
 
 class IdentityReport(Struct):
-    """Users and credentials in short."""
+    """State of users and credentials."""
 
     phase: str | None = None
-    """Ready, or what is being made."""
+    """Ready, or Credentials while some are missing."""
     service_users: Annotated[list[ServiceUser], Meta(max_length=64), list_map("name")] = []
     """The service users."""
 
 
 class ControlPlaneStatus(Struct):
-    """The cloud that runs."""
+    """Observed state of cloud."""
 
     conditions: Conditions = []
-    """Facts about the cloud. Ready is True when all others are; its message names the first
-    thing that is missing and what to do about it."""
+    """Conditions of the cloud. Ready is True when all others are; its message names the first
+    part that is not ready and what to do about it."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     phase: str | None = None
-    """Part that is being brought up: Infrastructure, Identity, Catalog, Core, Compute, Scheduler,
+    """Phase of the first part that is not ready: Infrastructure, Identity, Catalog, Core, Compute, Scheduler,
     Testing; then Ready."""
     progress: str | None = None
-    """Steps done of all steps, for example 12/17."""
+    """Parts that are ready of all parts, for example 12/17."""
     update_phase: UpdatePhase | None = None
-    """How far a change of the spec has come."""
+    """Part that is being updated; Idle when all parts are ready."""
     installed_release: release.ReleaseName | None = None
-    """OpenStack release that all services are at."""
+    """OpenStack release of all services."""
     services: Annotated[dict[str, ServiceReport], Meta(max_length=32)] = {}
-    """The services in short, by name."""
+    """State of the services, by name."""
     identity: IdentityReport | None = None
-    """Users and credentials in short."""
+    """State of users and credentials."""
 
 
 @resource(
@@ -271,6 +288,7 @@ class ControlPlane(Resource[ControlPlaneSpec, ControlPlaneStatus]):
     """
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
+        NAME_FITS,
         Rule(
             "("
             + release.cel_may_follow(

@@ -108,10 +108,10 @@ class Datasources(Struct):
 
 
 class CortexSpec(PodSettings):
-    """The Cortex that should run."""
+    """Desired state of Cortex."""
 
     replicas: Replicas = 2
-    """How many pods run. All of them answer requests; one at a time collects data."""
+    """Number of pods. All of them answer requests; one at a time collects data."""
     image: Image
     """Container image of Cortex."""
     image_pull_secrets: PullSecrets | None = None
@@ -119,25 +119,25 @@ class CortexSpec(PodSettings):
     database: Database
     """Where Cortex keeps what it collects."""
     keystone: KeystoneAuth
-    """How Cortex logs in to Keystone to read from the other services."""
+    """How Cortex authenticates with Keystone to read from the other services."""
     pipelines: Pipelines | None = None
     """Which OpenStack services Cortex chooses hosts for. Unset: none."""
     datasources: Datasources | None = None
     """Where Cortex gets its knowledge from. Unset: only from Datasource objects."""
     depends_on: Dependencies | None = None
-    """What must be the case before Cortex is brought up."""
+    """Conditions of other objects that must be True before Cortex starts."""
     deletion_policy: DeletionPolicy = "Retain"
     """What happens to the collected data when this object is deleted: Retain keeps it, Delete
     removes it for good."""
 
 
 class CortexStatus(Struct):
-    """The Cortex that runs."""
+    """Observed state of Cortex."""
 
     conditions: Conditions = []
-    """Facts about Cortex, among them PipelinesReady. Ready is True when all others are."""
+    """Conditions of Cortex, among them PipelinesReady. Ready is True when all others are."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     endpoint: str | None = None
     """Address at which services ask for a ranking."""
     active_pipelines: list[str] = []

@@ -153,7 +153,7 @@ class OpenStackDatasource(Struct):
     type: Annotated[
         Literal["nova", "placement", "manila", "identity", "limes", "cinder"], Immutable
     ]
-    """The service. The block of the same name says what is read."""
+    """The service. The field of the same name sets what is read."""
     nova: NovaObjects | None = None
     """What is read from Nova. Unset: everything."""
     placement: PlacementObjects | None = None
@@ -185,7 +185,7 @@ class DatasourceSpec(Struct):
     )
 
     type: Annotated[Literal["prometheus", "openstack"], Immutable]
-    """What is asked. The block of the same name says for what."""
+    """What is asked. The field of the same name has the query."""
     scheduling_domain: SchedulingDomain
     """Service whose decisions the data is for."""
     prometheus: PrometheusDatasource | None = None
@@ -199,12 +199,12 @@ class DatasourceSpec(Struct):
 
 
 class DatasourceStatus(Struct):
-    """How the collection goes."""
+    """State of the collection."""
 
     conditions: Conditions = []
-    """Facts about the source. Ready is True after the last read went well."""
+    """Conditions of the source. Ready is True after the last read went well."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     last_synced: Timestamp | None = None
     """When data was last read."""
     next_sync_time: Timestamp | None = None
@@ -263,20 +263,20 @@ class KnowledgeSpec(Struct):
     extractor: Extractor
     """The algorithm."""
     recency: Duration = "60s"
-    """How old the knowledge may get before it is made anew. At least 1s."""
+    """Maximum age of the knowledge before it is extracted again. At least 1s."""
     description: Description | None = None
-    """What the knowledge says, for people."""
+    """Description for people."""
     dependencies: Dependencies | None = None
-    """What it is made from. Unset: nothing."""
+    """Dependencies that it is extracted from. Unset: none."""
 
 
 class KnowledgeStatus(Struct):
     """The knowledge."""
 
     conditions: Conditions = []
-    """Facts about the knowledge. Ready is True after the last extraction went well."""
+    """Conditions of the knowledge. Ready is True after the last extraction went well."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     last_extracted: Timestamp | None = None
     """When the algorithm last ran."""
     last_content_change: Timestamp | None = None
@@ -314,7 +314,7 @@ class KPISpec(Struct):
     opts: dict[str, Any] | None = None
     """Its settings."""
     description: Description | None = None
-    """What the figure says, for people."""
+    """Description for people."""
     dependencies: Dependencies | None = None
     """What it is calculated from. Unset: nothing."""
 
@@ -323,9 +323,9 @@ class KPIStatus(Struct):
     """Whether the figure can be calculated."""
 
     conditions: Conditions = []
-    """Facts about the figure. Ready is True while it is served."""
+    """Conditions of the figure. Ready is True while it is served."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     ready_dependencies: int | None = None
     """Dependencies that are ready."""
     total_dependencies: int | None = None

@@ -1,4 +1,4 @@
-"""cortex.c5c3.io Reservation: room that is kept free on a host."""
+"""cortex.c5c3.io Reservation: capacity that is reserved on a host."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -104,7 +104,7 @@ class ReservationSpec(Struct):
         Literal["CommittedResourceReservation", "FailoverReservation", "InFlightReservation"],
         Immutable,
     ]
-    """Whom the room is for. The block of the same name says more."""
+    """Whom the room is for. The field of the same name has the details."""
     scheduling_domain: SchedulingDomain = "nova"
     """Service whose hosts are meant."""
     resources: Amounts
@@ -149,9 +149,9 @@ class ReservationStatus(Struct):
     """The room that is kept free."""
 
     conditions: Conditions = []
-    """Facts about the reservation. Ready is True while a host keeps the room."""
+    """Conditions of the reservation. Ready is True while a host keeps the room."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     host: str | None = None
     """Host that keeps the room."""
     committed_resource_reservation: CommittedResourceStatus | None = None
@@ -174,4 +174,4 @@ class ReservationStatus(Struct):
     ),
 )
 class Reservation(Resource[ReservationSpec, ReservationStatus]):
-    """Room that is kept free on a host: paid for, for failures, or for a server on its way."""
+    """Capacity that is kept free on a host: paid for, for failures, or for a server on its way."""

@@ -65,7 +65,7 @@ class Step(Struct):
     name: StepName
     """Name of the step as Cortex knows it, for example filter_correct_az."""
     description: Description | None = None
-    """Why the step is there, for people."""
+    """Description for people."""
     params: Annotated[list[Parameter], Meta(max_length=32), list_map("key")] = []
     """Settings of the step."""
 
@@ -124,10 +124,10 @@ class PipelineStatus(Struct):
     """Whether the pipeline can run."""
 
     conditions: Conditions = []
-    """Facts about the pipeline: AllStepsIndexed, AllStepsReady. Ready is True when it can
+    """Conditions of the pipeline: AllStepsIndexed, AllStepsReady. Ready is True when it can
     run."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
 
 
 @resource(
@@ -223,9 +223,9 @@ class DecisionStatus(Struct):
     """The answer."""
 
     conditions: Conditions = []
-    """Facts about the decision. Ready is True when there is an answer."""
+    """Conditions of the decision. Ready is True when there is an answer."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     result: DecisionResult | None = None
     """The answer and how it came about."""
     history: Annotated[list[ObjectName], list_map("name")] = []
@@ -272,9 +272,9 @@ class DeschedulingStatus(Struct):
     """How far the move is."""
 
     conditions: Conditions = []
-    """Facts about the move: InProgress while the server moves, Ready when it has."""
+    """Conditions of the move: InProgress while the server moves, Ready when it has."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     new_host: str | None = None
     """Host that the server moved to."""
     new_host_type: str | None = None

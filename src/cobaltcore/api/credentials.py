@@ -1,4 +1,4 @@
-"""Secrets put together, and credentials that are replaced before they expire."""
+"""Secrets that are aggregated, and credentials that are rotated before they expire."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -50,7 +50,7 @@ class Target(Struct):
 
 
 class SecretAggregateSpec(Struct):
-    """Which keys of which Secrets are put together."""
+    """Sources and target of the aggregate."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -73,12 +73,12 @@ class SecretAggregateSpec(Struct):
 
 
 class SecretAggregateStatus(Struct):
-    """What was put together."""
+    """State of the aggregate."""
 
     conditions: Conditions = []
-    """Facts: SourcesResolved when all sources and keys are there, and Ready."""
+    """Conditions: SourcesResolved when all sources and keys exist, and Ready."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     last_aggregated: Timestamp | None = None
     """When the target last changed."""
 
@@ -93,7 +93,7 @@ class SecretAggregate(Resource[SecretAggregateSpec, SecretAggregateStatus]):
 
 
 class RotationSchedule(Struct):
-    """How long a credential lives and when its successor is made."""
+    """Lifetime of a credential, and when the next one is created."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -106,20 +106,20 @@ class RotationSchedule(Struct):
     interval_days: Annotated[int, Meta(ge=1, le=3650)] = 90
     """Days that a credential is valid."""
     pre_rotation_days: Annotated[int, Meta(ge=0, le=3649)] = 7
-    """Days before expiry at which the successor is made."""
+    """Days before expiry at which the next credential is created."""
 
 
 class CredentialRotationSpec(Struct):
-    """Whose credential is replaced, and when."""
+    """User whose credential is rotated, and the schedule."""
 
     target_service_user: Annotated[Name, Immutable]
     """K-ORC User in the same namespace whose credential is rotated. Cannot change."""
     rotation_type: Literal["applicationCredential"] = "applicationCredential"
     """What is rotated."""
     schedule: RotationSchedule = RotationSchedule()
-    """How long a credential lives and when its successor is made."""
+    """Lifetime of a credential, and when the next one is created."""
     grace_period_days: Annotated[int, Meta(ge=0, le=365)] = 1
-    """Days that the predecessor is kept after its successor is in use."""
+    """Days that the previous credential is kept after the new one is in use."""
 
 
 class CredentialRef(Struct):
@@ -130,33 +130,33 @@ class CredentialRef(Struct):
 
 
 class Credential(Struct):
-    """A credential as Keystone knows it."""
+    """An application credential of Keystone."""
 
     id: str | None = None
-    """Identity in Keystone."""
+    """ID in Keystone."""
     created_at: Timestamp | None = None
-    """When it was made."""
+    """Creation time."""
     expires_at: Timestamp | None = None
-    """When it stops working."""
+    """Expiry."""
 
 
 class CredentialRotationStatus(Struct):
-    """Which credential is in use, and what comes next."""
+    """Credential in use, and the next rotation."""
 
     conditions: Conditions = []
-    """Facts: RotationScheduled when the next date is set, and Ready when the credential works."""
+    """Conditions: RotationScheduled when the next date is set, and Ready when the credential works."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     last_rotation: Timestamp | None = None
-    """When the credential in use was made."""
+    """Creation time of the credential in use."""
     next_rotation: Timestamp | None = None
-    """When its successor will be made."""
+    """Time at which the next credential is created."""
     current_credential_ref: CredentialRef | None = None
     """The credential in use."""
     current_credential: Credential | None = None
-    """The credential in use, as Keystone knows it."""
+    """The application credential in use."""
     previous_credential_ref: CredentialRef | None = None
-    """The predecessor, while it is kept."""
+    """The previous credential, while it is kept."""
 
 
 @resource(
@@ -171,4 +171,4 @@ class CredentialRotationStatus(Struct):
     ),
 )
 class CredentialRotation(Resource[CredentialRotationSpec, CredentialRotationStatus]):
-    """Replaces a service user's credential before it expires, without a failed request."""
+    """Rotates a service user's credential before it expires, without a failed request."""

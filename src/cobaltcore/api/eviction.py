@@ -1,4 +1,4 @@
-"""hypervisor.c5c3.io Eviction (v1) and Migration (v1alpha1): servers on their way."""
+"""hypervisor.c5c3.io Eviction (v1) and Migration (v1alpha1): evacuation and live migration of servers."""
 
 from typing import Annotated
 
@@ -21,23 +21,23 @@ MIGRATION = Kind("hypervisor.c5c3.io", "v1alpha1", "Migration", "migrations")
 
 
 class EvictionSpec(Struct):
-    """Which node is emptied, and why."""
+    """Hypervisor to evict, and the reason."""
 
     hypervisor: Annotated[Name, Immutable]
     """Name of the Hypervisor. All of its servers are moved elsewhere, one after the other."""
     reason: Annotated[str, Meta(min_length=1, max_length=1024)]
-    """Why the node is emptied, for people."""
+    """Reason of the eviction, for people."""
 
 
 class EvictionStatus(Struct):
-    """How far the eviction is."""
+    """Progress of the eviction."""
 
     conditions: Conditions = []
-    """Facts about the eviction: PreflightChecksSucceeded, HypervisorDisabled, MigratingInstance,
+    """Conditions of the eviction: PreflightChecksSucceeded, HypervisorDisabled, MigratingInstance,
     HypervisorReEnabled. Evicting is True while servers are being moved and False at the end;
-    its reason says whether it succeeded."""
+    its reason is the result."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     hypervisor_service_id: str | None = None
     """Id of the compute service in Nova."""
     outstanding_instances: list[str] = []
@@ -70,12 +70,12 @@ class MigrationSpec(Struct):
 
 
 class MigrationStatus(Struct):
-    """How far the migration is. Sizes and times are texts for people."""
+    """Progress of the migration. Sizes and times are texts for people."""
 
     conditions: Conditions = []
-    """Facts about the migration."""
+    """Conditions of the migration."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     origin: str | None = None
     """Node that the server leaves."""
     destination: str | None = None
@@ -93,7 +93,7 @@ class MigrationStatus(Struct):
     setup_time: str | None = None
     """Time that it took to get ready."""
     downtime: str | None = None
-    """Time for which the server stands still during the switch."""
+    """Downtime of the server during the switch-over."""
     data_total: str | None = None
     """All that has to be sent, for example 4.0 GiB."""
     data_processed: str | None = None

@@ -2,19 +2,28 @@
 
 from typing import ClassVar, Literal
 
+from cobaltcore.api import toggles
 from cobaltcore.api.base import (
     AGE,
+    NAME_FITS,
     READY,
     Column,
     Name,
-    Quantity,
     Resource,
     Rule,
     Scale,
+    Size,
     Struct,
     resource,
 )
-from cobaltcore.api.blocks import Cache, Database, Image, KeystoneAuth, ServiceSpec, ServiceStatus
+from cobaltcore.api.blocks import (
+    Database,
+    Image,
+    KeystoneAuth,
+    ServiceSpec,
+    ServiceStatus,
+    TokenCache,
+)
 from cobaltcore.api.pods import Replicas
 from cobaltcore.api.storage import Rbd
 from cobaltcore.runtime.meta import Kind
@@ -25,7 +34,7 @@ KIND = Kind("glance.openstack.c5c3.io", "v1alpha1", "Glance", "glances")
 class FileStore(Struct):
     """Images on a volume."""
 
-    size: Quantity = "10Gi"
+    size: Size = "10Gi"
     """Size of the volume. May grow if the storage class allows it."""
     storage_class: Name | None = None
     """StorageClass of the volume; with several replicas it must be shared between nodes.
@@ -58,7 +67,7 @@ class GlanceStorage(Struct):
 
 
 class GlanceSpec(ServiceSpec):
-    """The Glance that should run."""
+    """Desired state of Glance."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -75,21 +84,21 @@ class GlanceSpec(ServiceSpec):
     )
 
     replicas: Replicas = 2
-    """How many API pods run."""
+    """Number of API pods."""
     image: Image
     """Container image of Glance."""
     database: Database
-    """Where Glance keeps its data about images."""
+    """Database of Glance: image metadata."""
     keystone: KeystoneAuth
-    """How Glance logs in to Keystone."""
+    """How Glance authenticates with Keystone."""
     storage: GlanceStorage
     """Where image data is kept."""
-    cache: Cache | None = None
+    cache: TokenCache | None = None
     """Where validated tokens are cached. Unset: in each process."""
 
 
 class GlanceStatus(ServiceStatus):
-    """The Glance that runs."""
+    """Observed state of Glance."""
 
 
 @resource(
@@ -103,3 +112,10 @@ class Glance(Resource[GlanceSpec, GlanceStatus]):
 
     Its API answers at port 9292.
     """
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (NAME_FITS,)
+
+
+@toggles.block("glance")
+class GlanceSettings(toggles.ServiceSettings):
+    """Images to boot servers from."""

@@ -67,19 +67,19 @@ class Group(Struct):
     )
 
     trait: TraitGroup | None = None
-    """The group is made by a trait."""
+    """The group is defined by a trait."""
     aggregate: AggregateGroup | None = None
-    """The group is made by a host aggregate."""
+    """The group is defined by a host aggregate."""
 
 
 class HypervisorSpec(Struct):
-    """What is wanted from a compute node."""
+    """Desired state of a compute node."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "!has(self.maintenance) || self.maintenance != 'manual' || "
             "(has(self.maintenanceReason) && self.maintenanceReason != '')",
-            "maintenanceReason: required when maintenance is manual, say why the node is taken out",
+            "maintenanceReason: required when maintenance is manual, give the reason of the maintenance",
             "maintenanceReason",
         ),
         Rule(
@@ -96,12 +96,11 @@ class HypervisorSpec(Struct):
     reboot: bool = False
     """Reboot the node after a wanted version was installed."""
     evacuate_on_reboot: bool = True
-    """Move all servers away before the node goes down. False: they go down with it."""
+    """Evict all servers before the node shuts down. False: they are stopped with it."""
     lifecycle_enabled: bool = True
-    """Whether the operator brings the node into service and takes it out. False: it is only
-    watched."""
+    """Whether the operator onboards and offboards the node. False: it only reports the state."""
     skip_tests: bool = False
-    """Bring the node into service without booting a test server on it first."""
+    """Onboard the node without booting a test server on it first."""
     custom_traits: Annotated[list[CustomTrait], Meta(max_length=64), list_set()] = []
     """Traits that the node gets in Placement, each starting with CUSTOM_. A trait that is taken
     off the list is removed."""
@@ -117,14 +116,13 @@ class HypervisorSpec(Struct):
     install_certificate: bool = True
     """Let the agent on the node install that certificate."""
     maintenance: Maintenance = ""
-    """Takes the node out of service and moves its servers away: manual by a person, auto for a
-    rolling update, termination when the node is going for good, ha when high availability took
-    it over. Empty: in service."""
+    """Disables the compute service and evicts its servers: manual by a person, auto for a rolling
+    update, termination when the node is decommissioned, ha when high availability fenced it.
+    Empty: in service."""
     maintenance_reason: Annotated[str, Meta(max_length=1024)] | None = None
     """Why the node is in maintenance, for people. Required with manual."""
     overcommit: Overcommit | None = None
-    """How much more than the node has may be given to servers, by resource name, for example
-    cpu: 4.0. At least 1.0. Unset: 1.0."""
+    """Overcommit ratio by resource name, for example cpu: 4.0. At least 1.0. Unset: 1.0."""
     groups: Annotated[list[Group], Meta(max_length=64)] = []
     """Sets of hypervisors that this one belongs to, for schedulers."""
 
@@ -147,13 +145,13 @@ class OperatingSystem(Struct):
     kernel_command_line: str | None = None
     """Arguments that the kernel was started with."""
     hardware_vendor: str | None = None
-    """Maker of the machine."""
+    """Vendor of the machine."""
     hardware_model: str | None = None
     """Model of the machine."""
     hardware_serial: str | None = None
     """Serial number of the machine."""
     firmware_vendor: str | None = None
-    """Maker of the firmware."""
+    """Vendor of the firmware."""
     firmware_version: str | None = None
     """Version of the firmware."""
     firmware_date: Timestamp | None = None
@@ -207,11 +205,11 @@ class Cell(Struct):
     cell_id: int = msgspec.field(name="cellID")
     """Number of the cell."""
     capacity: Amounts = {}
-    """What the cell has, by resource name."""
+    """Capacity of the cell, by resource name."""
     effective_capacity: Amounts = {}
-    """What may be given to servers: capacity times overcommit."""
+    """Allocatable to servers: capacity times overcommit."""
     allocation: Amounts = {}
-    """What servers have been given."""
+    """Allocated to servers."""
 
 
 class AggregateMembership(Struct):
@@ -226,7 +224,7 @@ class AggregateMembership(Struct):
 
 
 class UpdateStatus(Struct):
-    """How far an update of the operating system is."""
+    """Progress of an update of the operating system."""
 
     in_progress: bool = False
     """Whether an update is being installed."""
@@ -240,11 +238,11 @@ class HypervisorStatus(Struct):
     """What the operator and the agent on the node report."""
 
     conditions: Conditions = []
-    """Facts about the node: Onboarding, Offboarded, Terminating, Tainted, TraitsUpdated,
+    """Conditions of the node: Onboarding, Offboarded, Terminating, Tainted, TraitsUpdated,
     AggregatesUpdated, HypervisorDisabled, HaEnabled, Evicting, AgentPodsEvicted and those of the
     agent. Ready is True while the node is in service; its reason names the state."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     hypervisor_id: str | None = None
     """Id of the hypervisor in Nova and of its resource provider in Placement."""
     service_id: str | None = None
@@ -258,7 +256,7 @@ class HypervisorStatus(Struct):
     operating_system: OperatingSystem | None = None
     """Operating system and machine."""
     update_status: UpdateStatus | None = None
-    """How far an update of the operating system is."""
+    """Progress of an update of the operating system."""
     capabilities: Capabilities | None = None
     """Size of the node."""
     domain_capabilities: DomainCapabilities | None = None
@@ -268,11 +266,11 @@ class HypervisorStatus(Struct):
     num_instances: int | None = None
     """Number of servers on the node."""
     capacity: Amounts = {}
-    """What the node has, by resource name."""
+    """Capacity of the node, by resource name."""
     effective_capacity: Amounts = {}
-    """What may be given to servers: capacity times overcommit, rounded down."""
+    """Allocatable to servers: capacity times overcommit, rounded down."""
     allocation: Amounts = {}
-    """What servers have been given."""
+    """Allocated to servers."""
     cells: Annotated[list[Cell], list_map("cellID")] = []
     """The same per NUMA cell."""
     traits: list[str] = []
@@ -280,7 +278,7 @@ class HypervisorStatus(Struct):
     aggregates: Annotated[list[AggregateMembership], list_map("uuid")] = []
     """Host aggregates that the node is in."""
     evicted: bool | None = None
-    """Whether the node was emptied for maintenance."""
+    """Whether all servers were evicted for maintenance."""
     spec_hash: str | None = None
     """Digest of the spec that the agent last acted on."""
 
@@ -305,7 +303,7 @@ class HypervisorStatus(Struct):
     ),
 )
 class Hypervisor(Resource[HypervisorSpec, HypervisorStatus]):
-    """A compute node: how it comes into service, is maintained, and goes.
+    """A compute node: onboarding, maintenance and decommissioning.
 
     The operator creates one for every node with a virtualization driver, under the node's name.
     """

@@ -3,19 +3,17 @@
 from typing import Annotated, ClassVar
 
 from cobaltcore.api.base import (
-    HostPort,
     Immutable,
     Meta,
     Name,
-    Quantity,
     Rule,
+    Size,
     Struct,
-    list_set,
 )
 from cobaltcore.api.blocks import NamespacedRef, SecretRef
 from cobaltcore.api.ovn import BridgeMappings
 from cobaltcore.api.pods import Replicas, Resources
-from cobaltcore.api.storage import PoolName
+from cobaltcore.api.storage import Monitors, PoolName
 
 ClusterSize = Annotated[int, Meta(ge=1, le=9)]
 
@@ -23,12 +21,12 @@ ClusterSize = Annotated[int, Meta(ge=1, le=9)]
 class ClusterSettings(Struct):
     """A server or cluster of servers with volumes."""
 
-    storage_size: Quantity | None = None
+    storage_size: Size | None = None
     """Size of each server's volume. May grow if the storage class allows it. Unset: 10Gi."""
     storage_class: Annotated[Name, Immutable] | None = None
     """StorageClass of the volumes. Unset: the cluster's default. Cannot change."""
     resources: Resources | None = None
-    """CPU and memory of each server. Unset: a tested size."""
+    """CPU and memory of each server. Unset: the default of the server."""
 
 
 class MariaDB(ClusterSettings):
@@ -66,7 +64,7 @@ class Sentinel(Struct):
     """Automatic failover of Valkey."""
 
     enabled: bool = True
-    """Elect a new primary when the old one is gone."""
+    """Elect a new primary when the primary fails."""
 
 
 class Valkey(ClusterSettings):
@@ -91,7 +89,7 @@ class Memcached(Struct):
 
     replicas: Replicas | None = None
     """Servers. Unset: global.replicas, or else 3."""
-    memory: Quantity | None = None
+    memory: Size | None = None
     """Memory for cached data, per server. Unset: 256Mi."""
     resources: Resources | None = None
     """CPU and memory of each server. Unset: what memory needs."""
@@ -103,8 +101,10 @@ class Ovn(ClusterSettings):
     replicas: Annotated[int, Meta(ge=1, le=5)] | None = None
     """Servers of each of the two databases: 1, 3 or 5. Unset: global.replicas, or
     else 3."""
+    storage_size: Annotated[Size, Immutable] | None = None
+    """Size of each server's volume. Unset: 10Gi. Cannot change."""
     cluster_ref: NamespacedRef | None = None
-    """An OVNCluster that exists already; none is made then."""
+    """An existing OVNCluster to use; none is created."""
     bridge_mappings: BridgeMappings | None = None
     """Bridges of the hypervisors to physical networks. Unset: external to br-external."""
 
@@ -114,11 +114,15 @@ class Ovn(ClusterSettings):
             "replicas: must be 1, 3 or 5, so that a majority exists",
             "replicas",
         ),
+        Rule(
+            "!has(self.storageSize) || has(oldSelf.storageSize)",
+            "storageSize is immutable: it cannot be set later, because volumes of 10Gi exist",
+        ),
     )
 
 
 class Infrastructure(Struct):
-    """What OpenStack stands on."""
+    """Databases, brokers, caches and the virtual network."""
 
     mariadb: MariaDB = MariaDB()
     """The database server of all services."""
@@ -152,7 +156,7 @@ class CephPools(Struct):
 
 
 class Ceph(Struct):
-    """A Ceph cluster: one that Rook runs here, or another one."""
+    """A Ceph cluster: one of Rook, or an external one."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -167,13 +171,14 @@ class Ceph(Struct):
     )
 
     cluster_ref: NamespacedRef | None = None
-    """CephCluster of Rook. Clients and their keys are made through it."""
-    monitors: Annotated[list[HostPort], Meta(min_length=1, max_length=9), list_set()] | None = None
-    """Monitors of another Ceph as host:port."""
+    """CephCluster of Rook in the ControlPlane's namespace. Pools and clients are created on it."""
+    monitors: Monitors | None = None
+    """Monitors of an external Ceph as host:port."""
     secret_ref: SecretRef | None = None
-    """Secret with the keys of the clients glance, cinder and nova, with monitors."""
+    """Secret with the keys of the Ceph users glance, cinder and nova, one key of that name each.
+    Required with monitors."""
     pools: CephPools = CephPools()
-    """Pools to use. They must exist, unless Rook makes them."""
+    """Pools to use. With monitors they must exist."""
 
 
 class Storage(Struct):

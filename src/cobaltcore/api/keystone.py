@@ -1,17 +1,20 @@
 """Keystone: the identity service."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
+from cobaltcore.api import toggles
 from cobaltcore.api.base import (
     AGE,
+    NAME_FITS,
     READY,
     Column,
-    Cron,
     Immutable,
     Meta,
     Resource,
+    Rule,
     Scale,
     Struct,
+    Timestamp,
     Url,
     resource,
 )
@@ -19,90 +22,97 @@ from cobaltcore.api.blocks import (
     Cache,
     Database,
     Image,
-    Middlewares,
     Plugins,
     RegionName,
-    SecretRef,
+    SecretKeyRef,
     ServiceSpec,
     ServiceStatus,
 )
+from cobaltcore.api.cron import Cron
 from cobaltcore.api.pods import Replicas
 from cobaltcore.runtime.meta import Kind
 
 KIND = Kind("keystone.openstack.c5c3.io", "v1alpha1", "Keystone", "keystones")
-UserName = Annotated[str, Meta(min_length=1, max_length=255, pattern=r"^[^\s:/]+$")]
+UserName = Annotated[str, Meta(min_length=1, max_length=255, pattern=r"^[!-.0-9;-~]+$")]
 
 
 class KeyRotation(Struct):
-    """How often keys change and how many are kept."""
+    """Schedule of key rotation, and the number of keys."""
 
     rotation_schedule: Cron = "0 0 * * 0"
-    """When a new key is made, as a cron schedule in UTC. Pods are not restarted."""
+    """Cron schedule of rotation, in UTC. Pods are not restarted."""
     max_active_keys: Annotated[int, Meta(ge=3, le=100)] = 3
-    """How many keys are kept: the newest writes, the others still read. A Fernet token must
-    expire before its key goes: rotation interval x (keys - 2) is the longest token life."""
+    """Number of keys: the newest encrypts, the others only decrypt. A Fernet token must expire
+    before its key is removed: rotation interval x (keys - 2) is the longest token lifetime."""
     suspend: bool = False
     """Stop scheduled rotation; the keys stay in use."""
 
 
 class CredentialKeyRotation(KeyRotation):
-    """How often the keys of stored credentials change and how many are kept."""
+    """Schedule of rotation of the credential keys, and their number."""
 
     rotation_schedule: Cron = "0 0 1 * *"
-    """When a new key is made, as a cron schedule in UTC. Stored credentials are encrypted anew."""
+    """Cron schedule of rotation, in UTC. Pods are not restarted."""
 
 
 class Federation(Struct):
-    """Login through identity providers outside of Keystone."""
+    """Login through external identity providers."""
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!self.enabled",
+            "federation.enabled: cannot be true, because this release does not configure "
+            "identity providers",
+            "enabled",
+        ),
+    )
 
     enabled: bool = False
-    """Accept federated logins."""
+    """Accept federated logins. Only false is accepted in this release."""
 
 
 class Bootstrap(Struct):
-    """The first user, role and endpoint, made once with an empty database."""
+    """First user, role and endpoint, created in an empty database."""
 
     admin_user: Annotated[UserName, Immutable] = "admin"
     """Name of the administrator. Cannot change."""
-    admin_password_secret_ref: SecretRef
+    admin_password_secret_ref: SecretKeyRef
     """Secret with the administrator's password, key password unless named. A changed password
     is set in Keystone."""
     region: Annotated[RegionName, Immutable] = "RegionOne"
     """Name of the region. Cannot change: every endpoint belongs to it."""
     public_endpoint: Url | None = None
-    """Address of the identity API for users, in the catalogue. Unset: the one inside the cluster."""
+    """Public URL of the identity API in the catalogue. Unset: the URL inside the cluster."""
 
 
 class KeystoneSpec(ServiceSpec):
-    """The Keystone that should run."""
+    """Desired state of Keystone."""
 
     replicas: Replicas = 3
-    """How many API pods run."""
+    """Number of API pods."""
     image: Image
     """Container image of Keystone."""
     database: Database
-    """Where Keystone keeps its data."""
+    """Database of Keystone."""
     cache: Cache | None = None
-    """Where tokens and catalogue are cached. Unset: no cache."""
+    """Memcached for tokens and the catalogue. Unset: no cache."""
     fernet: KeyRotation = KeyRotation()
-    """Keys that tokens are made with."""
+    """Fernet keys, which encrypt tokens."""
     credential_keys: CredentialKeyRotation = CredentialKeyRotation()
     """Keys that stored credentials are encrypted with."""
     federation: Federation | None = None
-    """Login through other identity providers. Unset: off."""
+    """Login through external identity providers. Unset: off."""
     bootstrap: Bootstrap
-    """The first user, role and endpoint."""
-    middleware: Middlewares | None = None
-    """Filters in the request pipeline."""
+    """First user, role and endpoint, created in an empty database."""
     plugins: Plugins | None = None
     """Drivers with sections of their own in keystone.conf."""
 
 
 class KeystoneStatus(ServiceStatus):
-    """The Keystone that runs."""
+    """Observed state of Keystone."""
 
-    last_key_rotation: str | None = None
-    """When the Fernet keys last changed."""
+    last_key_rotation: Timestamp | None = None
+    """When the Fernet keys were last rotated or created."""
 
 
 @resource(
@@ -116,3 +126,19 @@ class Keystone(Resource[KeystoneSpec, KeystoneStatus]):
 
     Its API answers at port 5000. Users and catalogue entries are managed through K-ORC objects.
     """
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (NAME_FITS,)
+
+
+@toggles.block("keystone")
+class KeystoneSettings(toggles.ServiceSettings):
+    """Identity: users, projects, roles, tokens and the catalogue."""
+
+    replicas: Replicas | None = None
+    """Number of pods. Unset: global.replicas, or else 3."""
+    fernet: KeyRotation | None = None
+    """Fernet keys, which encrypt tokens. Unset: rotated weekly, three keys."""
+    credential_keys: CredentialKeyRotation | None = None
+    """Keys that encrypt stored credentials. Unset: rotated monthly, three keys."""
+    federation: Federation | None = None
+    """Login through external identity providers. Unset: off."""

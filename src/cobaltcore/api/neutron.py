@@ -4,8 +4,11 @@ from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
+from cobaltcore.api import toggles
 from cobaltcore.api.base import (
     AGE,
+    NAME_FITS,
+    PORT_NUMBER,
     READY,
     Column,
     Meta,
@@ -18,22 +21,25 @@ from cobaltcore.api.base import (
     resource,
 )
 from cobaltcore.api.blocks import (
-    Cache,
     Database,
     Image,
     KeystoneAuth,
     Messaging,
     NamespacedRef,
+    SecretKeyRef,
     SecretRef,
     ServiceSpec,
     ServiceStatus,
+    TokenCache,
 )
 from cobaltcore.api.pods import PodSettings, Workload
 from cobaltcore.runtime.meta import Kind
 
 KIND = Kind("neutron.openstack.c5c3.io", "v1alpha1", "Neutron", "neutrons")
 
-_CONNECTION = r"(tcp|ssl):([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}"
+_CONNECTION = (
+    r"(tcp|ssl):([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\]):" + PORT_NUMBER
+)
 OvnConnection = Annotated[
     str,
     Meta(min_length=1, max_length=1024),
@@ -45,11 +51,15 @@ OvnConnection = Annotated[
     ),
 ]
 TypeDriver = Literal["flat", "geneve", "gre", "local", "vlan", "vxlan"]
+MechanismDriver = Literal[
+    "l2population", "logger", "macvtap", "openvswitch", "ovn", "sriovnicswitch"
+]
+"""Those that Neutron itself brings."""
 DriverName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-z0-9][-_a-z0-9]*$")]
 
 
 class Ovn(Struct):
-    """The OVN that realises the networks."""
+    """OVN, the backend of the networks."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -73,7 +83,7 @@ class Ovn(Struct):
 
 
 class Ml2(Struct):
-    """Which kinds of networks there are and who realises them."""
+    """ML2 plugin: network types and mechanism drivers."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -91,38 +101,40 @@ class Ml2(Struct):
     type_drivers: Annotated[list[TypeDriver], Meta(min_length=1, max_length=6), list_set()] = (
         msgspec.field(default_factory=lambda: ["geneve", "vlan", "flat"])
     )
-    """Kinds of networks that may exist."""
+    """Network types that are enabled."""
     tenant_network_types: Annotated[
         list[TypeDriver], Meta(min_length=1, max_length=6), list_set()
     ] = msgspec.field(default_factory=lambda: ["geneve"])
-    """Kinds of networks that users get, tried in this order."""
+    """Network types of project networks, tried in this order."""
     mechanism_drivers: Annotated[
-        list[DriverName], Meta(min_length=1, max_length=8), list_set()
+        list[MechanismDriver], Meta(min_length=1, max_length=6), list_set()
     ] = msgspec.field(default_factory=lambda: ["ovn"])
-    """Who realises networks on the hypervisors."""
+    """Mechanism drivers of ML2: those of the image."""
     extension_drivers: Annotated[list[DriverName], Meta(max_length=16), list_set()] = (
         msgspec.field(default_factory=lambda: ["port_security"])
     )
-    """Additions to networks and ports."""
+    """Extension drivers of ML2."""
 
 
 class MetadataAgent(PodSettings):
-    """The agents on hypervisor nodes through which servers reach Nova's metadata API.
+    """Metadata agents on hypervisor nodes: servers reach Nova's metadata API through them.
 
-    Unset nodeSelector: nodes that are labelled node-role.kubernetes.io/hypervisor.
+    Sections of extraConfig that the agents read (DEFAULT, AGENT, ovn, ovs, oslo_concurrency and
+    those of privsep) hold for them as well. Unset nodeSelector: nodes that are labelled
+    node-role.kubernetes.io/hypervisor.
     """
 
     enabled: bool = True
     """Run the agents."""
-    shared_secret_ref: SecretRef | None = None
-    """Secret with the key metadata_proxy_shared_secret that agents prove themselves with. Unset:
-    the one that the Nova named nova makes; until it is there no agent runs."""
+    shared_secret_ref: SecretKeyRef | None = None
+    """Secret that the agents share with Nova, key metadata_proxy_shared_secret unless named.
+    Unset: that of the Nova named nova; no agent runs until it exists."""
     nova_metadata_url: Url | None = None
     """Address of Nova's metadata API. Unset: that of the Nova named nova in the same namespace."""
 
 
 class NeutronSpec(ServiceSpec):
-    """The Neutron that should run."""
+    """Desired state of Neutron."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -141,24 +153,24 @@ class NeutronSpec(ServiceSpec):
     image: Image | None = None
     """Container image of Neutron. Unset: that of the release."""
     database: Database | None = None
-    """Where Neutron keeps its data. Without it nothing is started."""
+    """Database of Neutron. Without it no pods are created."""
     messaging: Messaging | None = None
-    """How Neutron talks to its agents and notifies others. Without it nothing is started."""
+    """Message broker of Neutron. Without it no pods are created."""
     keystone: KeystoneAuth | None = None
-    """How Neutron logs in to Keystone. Without it nothing is started."""
-    cache: Cache | None = None
+    """How Neutron authenticates with Keystone. Without it no pods are created."""
+    cache: TokenCache | None = None
     """Where validated tokens are cached. Unset: in each process."""
     ovn: Ovn = Ovn()
-    """The OVN that realises the networks."""
+    """OVN, the backend of the networks."""
     ml2: Ml2 = Ml2()
-    """Which kinds of networks there are and who realises them."""
+    """ML2 plugin: network types and mechanism drivers."""
     metadata_agent: MetadataAgent = MetadataAgent()
-    """The agents on hypervisor nodes through which servers reach Nova's metadata API. Unset
+    """Metadata agents on hypervisor nodes: servers reach Nova's metadata API through them. Unset
     nodeSelector: nodes that are labelled node-role.kubernetes.io/hypervisor."""
 
 
 class NeutronStatus(ServiceStatus):
-    """The Neutron that runs."""
+    """Observed state of Neutron."""
 
 
 @resource(KIND, short_names=("neu",), columns=(READY, Column("Endpoint", ".status.endpoint"), AGE))
@@ -167,3 +179,15 @@ class Neutron(Resource[NeutronSpec, NeutronStatus]):
 
     OVN realises the networks on the hypervisors. Its API answers at port 9696.
     """
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (NAME_FITS,)
+
+
+@toggles.block("neutron")
+class NeutronSettings(toggles.ServiceToggle):
+    """Networks, realised by OVN."""
+
+    api: toggles.WorkloadSettings | None = None
+    """The network API."""
+    ml2: Ml2 | None = None
+    """ML2 plugin. Unset: geneve, vlan and flat networks of OVN."""

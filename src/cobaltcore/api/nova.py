@@ -4,8 +4,11 @@ from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
+from cobaltcore.api import toggles
+from cobaltcore.api.barbican import KeyManager
 from cobaltcore.api.base import (
     AGE,
+    NAME_FITS,
     READY,
     Column,
     Immutable,
@@ -24,9 +27,8 @@ from cobaltcore.api.blocks import (
     Image,
     KeystoneAuth,
     Messaging,
-    NamespacedRef,
     Ref,
-    SecretRef,
+    SecretKeyRef,
     ServiceSpec,
     ServiceStatus,
 )
@@ -55,7 +57,7 @@ class NovaDatabase(Database):
 
 
 class ExternalScheduler(Struct):
-    """A service that has the last word on where a server runs."""
+    """External scheduler that makes the final choice of the host."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule("!self.enabled || has(self.endpoint)", "endpoint: required when enabled", "endpoint"),
@@ -68,18 +70,18 @@ class ExternalScheduler(Struct):
 
 
 class Scheduler(Workload):
-    """The pods that choose a host for each server."""
+    """The nova-scheduler pods."""
 
     external_scheduler: ExternalScheduler | None = None
-    """A second opinion, for example from Cortex. Unset: none."""
+    """External scheduler, for example Cortex. Unset: none."""
 
 
 class Metadata(Workload):
-    """The pods that tell servers about themselves."""
+    """The metadata API pods."""
 
-    shared_secret_ref: SecretRef | None = None
-    """Secret with the key metadata_proxy_shared_secret that Neutron's metadata agents prove
-    themselves with. Unset: one is made."""
+    shared_secret_ref: SecretKeyRef | None = None
+    """Secret that Nova shares with Neutron's metadata agents, key metadata_proxy_shared_secret
+    unless named. Unset: the Secret NAME-metadata-proxy is created."""
 
 
 class ServiceAuth(Struct):
@@ -91,31 +93,65 @@ class ServiceAuth(Struct):
     neutron_service_user_ref: Ref | None = None
     """User for Neutron, in the same way. Unset: Nova's own."""
     glance_service_user_ref: Ref | None = None
-    """User for Glance. Without effect so far: Nova calls Glance in the name of its users."""
+    """User for Glance, in the same way: Nova sends the tokens of its users to Glance, together
+    with a service token of this user. Unset: Nova's own."""
     cinder_service_user_ref: Ref | None = None
     """User for Cinder, in the same way. Unset: Nova's own."""
 
 
 class Cell(Struct):
-    """A share of the hypervisors with a database of its own."""
+    """Cell: hypervisors with a database and message queues of their own."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
-        Rule("self.name != 'cell0'", "name: cell0 is made by itself, choose another name", "name"),
+        Rule(
+            "!(self.name in ['api', 'cell0'])",
+            "name: cell0 always exists and nova_api is the database that all cells share, choose "
+            "another name than api and cell0",
+            "name",
+        ),
     )
 
     name: Annotated[
         str,
         Meta(min_length=1, max_length=32, pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$"),
     ]
-    """Name of the cell. cell0 is made without being asked for."""
-    compute_ref: NamespacedRef | None = None
-    """The hypervisor cluster whose nodes belong to the cell. Unset: this cluster."""
+    """Name of the cell. cell0 always exists and is not listed."""
+    compute_ref: Ref | None = None
+    """Cluster of the cell's hypervisors. In this release they are nodes of this cluster: the
+    condition CellsReady names a reference that is not followed. With several cells it is refused;
+    label the nodes of all cells but the first with nova.c5c3.io/cell."""
     database: DatabaseName | None = None
     """Database of the cell. Unset: database.database for the first cell, nova_NAME for others."""
 
 
+OWN_DATABASES = "cells: every cell needs a database of its own, which nothing else uses"
+
+
+def _database_of(cell: str, first: str) -> str:
+    """CEL: the database of a cell, `first` that of the first one without a name of its own."""
+    return (
+        f"(has({cell}.database) ? {cell}.database : {cell}.name == self.cells[0].name ? {first}"
+        f" : 'nova_' + {cell}.name.replace('-', '_'))"
+    )
+
+
+def _own_databases(first: str) -> str:
+    return (
+        "self.cells.all(a, self.cells.exists_one(b, "
+        f"{_database_of('a', first)} == {_database_of('b', first)}))"
+    )
+
+
+CELLS_OF_ONE_CLUSTER = Rule(
+    "!has(self.cells) || self.cells.size() == 1 || self.cells.all(cell, !has(cell.computeRef))",
+    "cells: computeRef cannot be set with several cells, because this release runs hypervisors "
+    "in this cluster only; label the nodes of each cell nova.c5c3.io/cell=NAME",
+    "cells",
+)
+
+
 class EphemeralStorage(Struct):
-    """Where disks of servers without a volume are kept."""
+    """Ephemeral disks of servers."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -136,8 +172,9 @@ class VolumeKey(Struct):
 
     user: CephUser
     """Ceph user without the client. prefix."""
-    secret_ref: SecretRef
-    """Secret with the user's key. Keys: the user's name (or keyring)."""
+    secret_ref: SecretKeyRef
+    """Secret with the user's key. Unset key: the user's name, keyring, userKey or key, whichever
+    exists."""
 
 
 class Compute(PodSettings):
@@ -147,21 +184,21 @@ class Compute(PodSettings):
     """
 
     virtualization: Literal["auto", "kvm", "qemu"] = "auto"
-    """How servers run: kvm needs hardware support, qemu emulates, auto tries kvm on each node."""
+    """Virtualization type: kvm needs hardware support, qemu emulates, auto tries kvm on each node."""
     libvirt_image: Image | None = None
     """Container image of libvirt and QEMU. Unset: that of the release, from where Nova's comes."""
     volume_keys: Annotated[list[VolumeKey], Meta(max_length=16), list_map("user")] | None = None
-    """Ceph users whose volumes servers attach; their keys are made known to libvirt on each node.
+    """Ceph users whose volumes servers attach; their keys become secrets of libvirt on each node.
     Unset: those of the backends of the Cinder named cinder in the same namespace."""
 
 
 class NovaSpec(ServiceSpec):
-    """The Nova that should run."""
+    """Desired state of Nova."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "self.cells.all(cell, !has(cell.database) || (cell.database != "
-            "self.database.apiDatabase && cell.database != self.database.cellDatabase))",
+            "self.cells.all(cell, !(" + _database_of("cell", "self.database.database") + " in "
+            "[self.database.apiDatabase, self.database.cellDatabase]))",
             "cells: a cell cannot use the API database or that of cell0",
             "cells",
         ),
@@ -171,19 +208,19 @@ class NovaSpec(ServiceSpec):
             "cells",
         ),
         Rule(
-            "self.cells.all(a, !has(a.database) || self.cells.exists_one(b, "
-            "has(b.database) && b.database == a.database))",
-            "cells: every cell needs a database of its own",
+            _own_databases("self.database.database"),
+            OWN_DATABASES,
             "cells",
         ),
+        CELLS_OF_ONE_CLUSTER,
     )
 
     api: Workload = Workload()
     """The compute API, at port 8774."""
     scheduler: Scheduler = Scheduler()
-    """The pods that choose a host for each server."""
+    """The nova-scheduler pods."""
     conductor: Workload = Workload()
-    """The pods that write to the databases for the hypervisors."""
+    """The nova-conductor pods."""
     metadata: Metadata = Metadata()
     """The metadata API, at port 8775."""
     compute: Compute = Compute()
@@ -192,25 +229,28 @@ class NovaSpec(ServiceSpec):
     image: Image
     """Container image of Nova."""
     database: NovaDatabase
-    """Where Nova keeps its data."""
+    """Database of Nova."""
     messaging: Messaging
-    """How the parts of Nova talk to each other."""
+    """Message broker of Nova."""
     keystone: KeystoneAuth
-    """How Nova logs in to Keystone."""
+    """How Nova authenticates with Keystone."""
     cache: Cache | None = None
     """Where validated tokens are cached. Unset: in each process."""
     service_auth: ServiceAuth | None = None
     """Users with which Nova calls other services. Unset: its own."""
+    key_manager: KeyManager | None = None
+    """Key manager with the keys of encrypted volumes. Unset: servers cannot attach them. A change
+    restarts all pods, nova-compute included."""
     cells: Annotated[list[Cell], Meta(min_length=1, max_length=32), list_map("name")] = (
         msgspec.field(default_factory=lambda: [Cell(name="cell1")])
     )
-    """Shares of the hypervisors. A cell with servers cannot be removed."""
+    """Cells besides cell0. A cell with servers cannot be removed."""
     storage: EphemeralStorage = EphemeralStorage()
-    """Where disks of servers without a volume are kept."""
+    """Ephemeral disks of servers."""
 
 
 class CellStatus(Struct):
-    """A cell as it is."""
+    """Observed state of a cell."""
 
     name: str
     """Name of the cell."""
@@ -221,7 +261,7 @@ class CellStatus(Struct):
 
 
 class NovaStatus(ServiceStatus):
-    """The Nova that runs."""
+    """Observed state of Nova."""
 
     cells: Annotated[list[CellStatus], Meta(max_length=33), list_map("name")] = []
     """The cells and their hypervisors."""
@@ -233,3 +273,32 @@ class Nova(Resource[NovaSpec, NovaStatus]):
 
     Its API answers at port 8774.
     """
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (NAME_FITS,)
+
+
+@toggles.block("nova", needs=("placement", "glance", "neutron"))
+class NovaSettings(toggles.ServiceToggle):
+    """Servers and hypervisors."""
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        CELLS_OF_ONE_CLUSTER,
+        Rule(
+            "!has(self.cells) || " + _own_databases("'nova'"),
+            OWN_DATABASES,
+            "cells",
+        ),
+    )
+
+    api: toggles.WorkloadSettings | None = None
+    """The compute API."""
+    scheduler: toggles.WorkloadSettings | None = None
+    """The nova-scheduler pods."""
+    conductor: toggles.WorkloadSettings | None = None
+    """The nova-conductor pods."""
+    metadata: toggles.WorkloadSettings | None = None
+    """The metadata API."""
+    compute: Compute | None = None
+    """nova-compute on the hypervisor nodes."""
+    cells: Annotated[list[Cell], Meta(min_length=1, max_length=32), list_map("name")] | None = None
+    """Cells besides cell0. Unset: one, cell1."""

@@ -4,15 +4,16 @@ from typing import Annotated, ClassVar, Literal
 
 from cobaltcore.api.base import (
     AGE,
+    NAME_FITS,
     READY,
     Column,
     Immutable,
     Meta,
     Name,
     Port,
-    Quantity,
     Resource,
     Rule,
+    Size,
     Struct,
     Timestamp,
     checked,
@@ -30,8 +31,8 @@ TUNNEL_ADDRESS = "ovn.c5c3.io/tunnel-address"
 """Annotation of a Node: address with prefix length on the network between hypervisors. Unset: the
 Node's InternalIP."""
 TUNNEL_INTERFACE = "ovn.c5c3.io/tunnel-interface"
-"""Annotation of a Node: the interface to that network. A switch in user space takes it over, with
-the address."""
+"""Annotation of a Node: the interface to that network. With the userspace datapath it becomes a port of
+the bridge, with the address."""
 UPLINKS = "ovn.c5c3.io/uplinks"
 """Annotation of a Node: interfaces to physical networks, for example external=eth2,storage=eth3. An
 interface without a name belongs to the first bridge mapping."""
@@ -42,9 +43,17 @@ IpAddress = Annotated[
     checked(Rule("isIP(self)", "must be an IPv4 or IPv6 address")),
 ]
 BridgeName = Annotated[
-    str, Meta(min_length=1, max_length=15, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+    str,
+    Meta(min_length=1, max_length=15, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"),
+    checked(
+        Rule(
+            "!(self in ['br-int', 'br-tun', 'lo', 'ovs-netdev', 'ovs-system'])",
+            "bridge: br-int, br-tun, lo, ovs-netdev and ovs-system are interfaces of OVN, "
+            "Open vSwitch and Linux, choose another name, for example br-external",
+        )
+    ),
 ]
-PhysicalNetwork = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[^\s:,]+$")]
+PhysicalNetwork = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[!-+\--9;-~]+$")]
 Encapsulation = Literal["geneve", "vxlan"]
 
 
@@ -73,8 +82,9 @@ BridgeMappings = Annotated[
 class OvnStorage(Struct):
     """The volume of each database server."""
 
-    size: Quantity = "10Gi"
-    """Size of the volume. May grow if the storage class allows it."""
+    size: Annotated[Size, Immutable] = "10Gi"
+    """Size of the volume. Cannot change: volumes of a StatefulSet keep the size that they were
+    created with."""
     storage_class: Annotated[Name, Immutable] | None = None
     """StorageClass of the volume. Unset: the cluster's default. Cannot change."""
 
@@ -100,21 +110,21 @@ class OvnController(PodSettings):
     """ovn-controller on the hypervisor nodes."""
 
     bridge_mappings: BridgeMappings | None = None
-    """Bridges to physical networks, for chassis that do not say their own."""
+    """Bridges to physical networks, for chassis that do not set their own."""
     encapsulation: Encapsulation = "geneve"
-    """How packets between hypervisors are wrapped, for chassis that do not say their own."""
+    """Encapsulation of tunnels between hypervisors, for chassis that do not set their own."""
 
 
 class OpenVSwitch(PodSettings):
     """Open vSwitch on the hypervisor nodes."""
 
     datapath: Literal["auto", "netdev", "system"] = "auto"
-    """system uses the kernel module, netdev runs in user space, auto takes the module if the
-    node has it."""
+    """system uses the kernel datapath, netdev the userspace datapath, auto system if the
+    node has its module."""
 
 
 class ServicePort(Struct):
-    """A Service that is made for a database."""
+    """Service of a database, created by the operator."""
 
     name: Name
     """Name of the Service."""
@@ -146,7 +156,7 @@ class NeutronIntegration(Struct):
 
 
 class OvnTls(Struct):
-    """Encryption between all parts of OVN."""
+    """TLS between all parts of OVN."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -160,11 +170,11 @@ class OvnTls(Struct):
     cert_secret_ref: SecretRef | None = None
     """Secret with tls.crt, tls.key and ca.crt."""
     issuer_ref: IssuerRef | None = None
-    """Issuer of the certificate, instead of a Secret. With neither, an own CA is made."""
+    """Issuer of the certificate, instead of a Secret. With neither, the operator creates a CA."""
 
 
 class OVNClusterSpec(Struct):
-    """The OVN that should run."""
+    """Desired state of OVN."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -183,9 +193,9 @@ class OVNClusterSpec(Struct):
     image_pull_secrets: PullSecrets | None = None
     """Credentials of the registries that the images come from."""
     northbound: OvnDatabase = OvnDatabase()
-    """The northbound database: the networks that Neutron asks for."""
+    """The northbound database: logical networks, written by Neutron."""
     southbound: OvnDatabase = OvnDatabase()
-    """The southbound database: the networks as hypervisors realise them."""
+    """The southbound database: chassis and bindings, read by hypervisors."""
     northd: Workload = Workload()
     """The daemons that translate from the northbound to the southbound database. One is active."""
     controller: OvnController = OvnController()
@@ -197,7 +207,7 @@ class OVNClusterSpec(Struct):
     neutron_integration: NeutronIntegration = NeutronIntegration()
     """How Neutron and the hypervisors reach the databases."""
     tls: OvnTls = OvnTls()
-    """Encryption between all parts of OVN."""
+    """TLS between all parts of OVN."""
     deletion_policy: DeletionPolicy = "Retain"
     """Retain keeps the volumes of the databases when this object is deleted, Delete removes
     them."""
@@ -213,12 +223,12 @@ class Endpoints(Struct):
 
 
 class OVNClusterStatus(Struct):
-    """The OVN that runs."""
+    """Observed state of OVN."""
 
     conditions: Conditions = []
-    """Facts about the cluster. Ready is True when all others are."""
+    """Conditions of the cluster. Ready is True when all others are."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     endpoints: Endpoints | None = None
     """Addresses of the databases, for Neutron and the hypervisors."""
     chassis_count: int | None = None
@@ -241,18 +251,20 @@ class OVNClusterStatus(Struct):
 class OVNCluster(Resource[OVNClusterSpec, OVNClusterStatus]):
     """OVN, the virtual network: two databases and northd, and daemons on every hypervisor."""
 
+    __rules__: ClassVar[tuple[Rule, ...]] = (NAME_FITS,)
+
 
 class ChassisEncapsulation(Struct):
     """How other hypervisors reach this one."""
 
     type: Encapsulation = "geneve"
-    """How packets are wrapped."""
+    """Tunnel type."""
     ip: IpAddress
     """Address of the hypervisor on the network between hypervisors."""
 
 
 class OVNChassisSpec(Struct):
-    """A hypervisor as OVN should know it."""
+    """Desired state of a chassis."""
 
     hostname: Annotated[Name, Immutable]
     """Name of the node. Cannot change."""
@@ -267,12 +279,12 @@ class OVNChassisSpec(Struct):
 
 
 class OVNChassisStatus(Struct):
-    """A hypervisor as OVN knows it."""
+    """Observed state of a chassis."""
 
     conditions: Conditions = []
-    """Facts about the chassis. Ready is True when all others are."""
+    """Conditions of the chassis. Ready is True when all others are."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     registered_at: Timestamp | None = None
     """When the chassis first appeared in the southbound database."""
     last_heartbeat: Timestamp | None = None
@@ -291,4 +303,4 @@ class OVNChassisStatus(Struct):
     ),
 )
 class OVNChassis(Resource[OVNChassisSpec, OVNChassisStatus]):
-    """A hypervisor in the virtual network. Made by the operator, one for each hypervisor node."""
+    """A hypervisor in the virtual network. Created by the operator, one for each hypervisor node."""

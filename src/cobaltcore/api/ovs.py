@@ -1,4 +1,4 @@
-"""ovs.c5c3.io: what Open vSwitch on one node looks like, told by the agent on that node."""
+"""ovs.c5c3.io: the state of Open vSwitch on one node, reported by the agent on that node."""
 
 from typing import Annotated, Literal
 
@@ -147,10 +147,10 @@ class OVSNodeStatus(Struct):
     """What the agent found on the node."""
 
     conditions: Conditions = []
-    """Facts about the node: OVSDBConnected, OVNControllerConnected, AllBridgesHealthy,
+    """Conditions of the node: OVSDBConnected, OVNControllerConnected, AllBridgesHealthy,
     AllBondsHealthy. Ready is True when all of them are."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     ovs_version: str | None = None
     """Version of Open vSwitch."""
     ovsd_version: str | None = None

@@ -1,6 +1,9 @@
 """Placement: inventory of resources and who uses them."""
 
-from cobaltcore.api.base import AGE, READY, Column, Resource, Scale, resource
+from typing import ClassVar
+
+from cobaltcore.api import toggles
+from cobaltcore.api.base import AGE, NAME_FITS, READY, Column, Resource, Rule, Scale, resource
 from cobaltcore.api.blocks import Database, Image, KeystoneAuth, ServiceSpec, ServiceStatus
 from cobaltcore.api.pods import Replicas
 from cobaltcore.runtime.meta import Kind
@@ -9,20 +12,20 @@ KIND = Kind("placement.openstack.c5c3.io", "v1alpha1", "Placement", "placements"
 
 
 class PlacementSpec(ServiceSpec):
-    """The Placement that should run."""
+    """Desired state of Placement."""
 
     replicas: Replicas = 2
-    """How many API pods run."""
+    """Number of API pods."""
     image: Image
     """Container image of Placement."""
     database: Database
-    """Where Placement keeps its data."""
+    """Database of Placement."""
     keystone: KeystoneAuth
-    """How Placement logs in to Keystone."""
+    """How Placement authenticates with Keystone."""
 
 
 class PlacementStatus(ServiceStatus):
-    """The Placement that runs."""
+    """Observed state of Placement."""
 
 
 @resource(
@@ -36,3 +39,10 @@ class Placement(Resource[PlacementSpec, PlacementStatus]):
 
     Its API answers at port 8778.
     """
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (NAME_FITS,)
+
+
+@toggles.block("placement")
+class PlacementSettings(toggles.ServiceSettings):
+    """Inventory of what hypervisors have and who uses it."""

@@ -1,26 +1,61 @@
-"""What users may say about pods, the same for every workload. Pure: no I/O."""
+"""Settings of pods, the same for every workload. Pure: no I/O."""
 
 from typing import Annotated, ClassVar, Literal
 
-from cobaltcore.api.base import Meta, Name, Quantity, Rule, Struct, list_map
+from cobaltcore.api.base import Meta, Name, Quantity, Rule, Struct, checked, list_map
 
+_LABEL_NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_DOMAIN = "[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
+_LABEL_KEY = f"^({_DOMAIN}/)?{_LABEL_NAME}$"
+LabelValue = Annotated[str, Meta(max_length=63, pattern=f"^({_LABEL_NAME})?$")]
 NodeSelector = Annotated[
-    dict[str, Annotated[str, Meta(max_length=63)]], Meta(min_length=1, max_length=16)
+    dict[str, LabelValue],
+    Meta(min_length=1, max_length=16),
+    checked(
+        Rule(
+            f"self.all(key, key.size() <= 317 && key.matches('{_LABEL_KEY}'))",
+            "the key of a label is a name of A-Z a-z 0-9 - _ . with at most 63 characters, with "
+            "or without a domain before it, for example example.com/rack",
+        )
+    ),
+]
+ResourceAmounts = Annotated[
+    dict[str, Quantity],
+    Meta(max_length=8),
+    checked(
+        Rule(
+            "self.all(name, name in ['cpu', 'memory', 'ephemeral-storage']"
+            " || name.startsWith('hugepages-')"
+            f" || name.matches('^{_DOMAIN}/{_LABEL_NAME}$'))",
+            "a resource is cpu, memory, ephemeral-storage, hugepages-SIZE or an extended one "
+            "with its domain, for example nvidia.com/gpu",
+        )
+    ),
 ]
 Replicas = Annotated[int, Meta(ge=1, le=100)]
 
 
 class Resources(Struct):
-    """How much of a node's CPU and memory a container may count on and use at most."""
+    """Requests and limits of a container."""
 
-    requests: Annotated[dict[str, Quantity], Meta(max_length=8)] | None = None
-    """What the scheduler reserves, by resource name, for example cpu: 250m and memory: 512Mi."""
-    limits: Annotated[dict[str, Quantity], Meta(max_length=8)] | None = None
-    """What the container may use at most. Over the memory limit it is restarted."""
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!has(self.requests) || !has(self.limits) || self.requests.all(name, "
+            "!(name in self.limits) || quantity(string(self.requests[name])).compareTo("
+            "quantity(string(self.limits[name]))) <= 0)",
+            "requests: must not be above limits",
+            "requests",
+        ),
+    )
+
+    requests: ResourceAmounts | None = None
+    """Requests by resource name, for example cpu: 250m and memory: 512Mi."""
+    limits: ResourceAmounts | None = None
+    """Limits by resource name. A container over its memory limit is restarted."""
 
 
 class Toleration(Struct):
-    """Lets pods run on nodes that carry a matching taint."""
+    """Toleration of a taint of nodes."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -40,11 +75,11 @@ class Toleration(Struct):
         ),
     )
 
-    key: Annotated[str, Meta(min_length=1, max_length=317)] | None = None
+    key: Annotated[str, Meta(min_length=1, max_length=317, pattern=_LABEL_KEY)] | None = None
     """Taint key to match. Unset with operator Exists: every taint."""
     operator: Literal["Equal", "Exists"] = "Equal"
     """Equal compares the value, Exists only asks for the key."""
-    value: Annotated[str, Meta(max_length=63)] | None = None
+    value: LabelValue | None = None
     """Taint value to match, with operator Equal."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
     """Taint effect to match. Unset: all effects."""
@@ -53,23 +88,23 @@ class Toleration(Struct):
 
 
 class PodSettings(Struct):
-    """Where pods run and how much they get. A change restarts them one after the other."""
+    """Scheduling and resources of pods. A change restarts them one after the other."""
 
     resources: Resources | None = None
-    """CPU and memory of the main container. Unset: a tested size for the workload."""
+    """CPU and memory of the main container. Unset: the default of the workload."""
     node_selector: NodeSelector | None = None
-    """Labels that a node must carry to run these pods. Unset: any node."""
+    """Labels that nodes must have to run these pods. Unset: any node."""
     tolerations: Annotated[list[Toleration], Meta(max_length=16)] | None = None
-    """Taints of nodes on which these pods may run nevertheless."""
+    """Taints of nodes that these pods tolerate."""
     priority_class_name: Name | None = None
-    """PriorityClass that decides who is evicted first when a node is full."""
+    """PriorityClass of the pods."""
 
 
 class Workload(PodSettings):
-    """One set of equal pods. What is unset here follows the settings of the whole service."""
+    """One Deployment of a service. Unset fields follow the settings of the whole service."""
 
     replicas: Replicas = 2
-    """How many pods run."""
+    """Number of pods."""
 
 
 class PullSecret(Struct):

@@ -53,7 +53,7 @@ def index(definitions: list[base.Definition]) -> str:
 
 
 def file_name(definition: base.Definition) -> str:
-    """Name of the page of a kind, beside the index."""
+    """Name of the page of a kind, next to the index."""
     return f"{definition.kind.kind.lower()}.md"
 
 
@@ -92,7 +92,7 @@ class _Row(NamedTuple):
 
 
 def _rows(schema: Schema, *, prefix: str, seen: dict[str, str]) -> Iterator[_Row]:
-    """Walk the fields; an object that was told before is referred to instead of repeated."""
+    """Walk the fields; an object that was described before is referred to instead of repeated."""
     required = schema.get("required", [])
     for name, field in schema.get("properties", {}).items():
         path = f"{prefix}{name}"

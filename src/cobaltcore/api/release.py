@@ -6,11 +6,21 @@ move to the `.1` of the following year, which upstream supports as a skip (SLURP
 
 import re
 from dataclasses import dataclass
+from importlib import resources
 from typing import Annotated
 
 from cobaltcore.api.base import Meta
 
+
+def known() -> list[str]:
+    """Releases that there are images of: the files of the package's release data."""
+    files = (resources.files("cobaltcore") / "releases").iterdir()
+    return sorted(each.name.removesuffix(".yaml") for each in files)
+
+
 ReleaseName = Annotated[str, Meta(max_length=6, pattern=r"^20[0-9]{2}\.[12]$")]
+
+KnownRelease = Annotated[str, Meta(max_length=6, extra={"enum": known()})]
 
 DEFAULT = "2025.2"
 
@@ -57,5 +67,5 @@ def parse(text: str) -> Release:
 
 
 def cel_may_follow(*, new: str, old: str) -> str:
-    """The CEL expression that says whether release `new` may follow release `old`."""
+    """CEL expression: whether release `new` may follow release `old`."""
     return _FOLLOWS.format(new=new, old=old)

@@ -162,7 +162,7 @@ def _marked(schema: Schema, *, extra: Mapping[str, Any]) -> Schema:
         schema = {"x-kubernetes-int-or-string": True}
     if extra.get("preserve"):
         schema["x-kubernetes-preserve-unknown-fields"] = True
-    for word in ("format", "pattern"):
+    for word in ("enum", "format", "maxLength", "minimum", "pattern"):
         if word in extra:
             schema[word] = extra[word]
     if keys := extra.get("list_map"):
@@ -210,7 +210,7 @@ def _filled(value: Any, schema: Schema) -> Any:
 
 
 def _fix(schema: Schema, *, field: inspect.Field, validations: list[Schema]) -> None:
-    """Make a field immutable: once set it neither changes nor goes away."""
+    """Make a field immutable: once set it can neither change nor be removed."""
     name = field.encode_name
     rule = Rule("self == oldSelf", f"{name} is immutable: it cannot change once it is set")
     schema.setdefault("x-kubernetes-validations", []).append(_cel(rule))
@@ -232,7 +232,9 @@ def _is_immutable(info: inspect.Type) -> bool:
 
 
 def _cel(rule: Rule) -> Schema:
-    out = {"rule": rule.cel, "message": rule.message}
+    out: Schema = {"rule": rule.cel, "message": rule.message}
+    if rule.on_create:
+        out |= {"rule": f"oldSelf.hasValue() || ({rule.cel})", "optionalOldSelf": True}
     if rule.field:
         out["fieldPath"] = rule.field if rule.field.startswith(".") else f".{rule.field}"
     return out

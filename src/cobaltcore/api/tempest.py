@@ -8,7 +8,6 @@ from cobaltcore.api.base import (
     AGE,
     READY,
     Column,
-    Cron,
     Duration,
     Meta,
     Resource,
@@ -18,7 +17,9 @@ from cobaltcore.api.base import (
     list_set,
     resource,
 )
-from cobaltcore.api.blocks import Conditions, Dependencies, ExtraConfig, Image, KeystoneAuth
+from cobaltcore.api.blocks import Conditions, Dependencies, Image, KeystoneAuth
+from cobaltcore.api.cron import Cron
+from cobaltcore.api.options import ExtraConfig
 from cobaltcore.api.pods import PodSettings, PullSecrets
 from cobaltcore.runtime.meta import Kind
 
@@ -45,7 +46,7 @@ class Tests(Struct):
 
 
 class TempestSpec(PodSettings):
-    """The test runs that should happen."""
+    """Desired test runs."""
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -64,7 +65,7 @@ class TempestSpec(PodSettings):
     image_pull_secrets: PullSecrets | None = None
     """Credentials of the registries that the image comes from."""
     keystone: KeystoneAuth
-    """How Tempest logs in to Keystone."""
+    """How Tempest authenticates with Keystone."""
     tests: Tests = Tests()
     """What a run consists of."""
     timeout: Duration = "4h"
@@ -72,7 +73,7 @@ class TempestSpec(PodSettings):
     extra_config: ExtraConfig | None = None
     """Options for tempest.conf: section to option to value."""
     depends_on: Dependencies | None = None
-    """What must be the case before tests run."""
+    """Conditions of other objects that must be True before tests run."""
 
 
 class Results(Struct):
@@ -94,9 +95,9 @@ class TempestStatus(Struct):
     """The last test run."""
 
     conditions: Conditions = []
-    """Facts about the runs; TestsPassed tells how the last one ended."""
+    """Conditions of the runs; TestsPassed has the result of the last one."""
     observed_generation: int | None = None
-    """The generation of the spec that this status speaks about."""
+    """Generation of the spec that this status describes."""
     last_run: Timestamp | None = None
     """When the last run started."""
     last_duration: str | None = None

@@ -1,12 +1,12 @@
-"""How errors end a command: one sentence, a hint, a documented exit code.
+"""Errors of commands: one sentence, a hint, a documented exit code.
 
 | Code | Meaning |
 | --- | --- |
 | 0 | done |
-| 1 | failed; the message says why |
+| 1 | failed, with a message |
 | 2 | wrong usage; for `plan`: there are changes |
 | 130 | interrupted |
-| 141 | whoever read the output has left, as `head` does |
+| 141 | the reader of the output has closed it, as `head` does |
 """
 
 import traceback
@@ -20,7 +20,7 @@ READER_GONE = 141
 
 
 class CommandError(Exception):
-    """A command cannot be carried out; the message is for its user."""
+    """A command cannot be carried out; the message is for the user."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class CommandError(Exception):
 
 
 def report(error: BaseException, *, debug: bool) -> int:
-    """Tell the user what went wrong; return the exit code."""
+    """Print an error; return the exit code."""
     if debug:
         output.note("".join(traceback.format_exception(error)))
     if isinstance(error, BaseExceptionGroup):

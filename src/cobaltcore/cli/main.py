@@ -1,11 +1,15 @@
-"""The `cobalt` command: finds the commands in `cli/commands` and runs one of them."""
+"""The `cobalt` command: finds commands and runs one of them.
+
+The product's commands are the modules of `cli/commands`; other packages add theirs as entry points
+of the group `cobalt.commands`, so that the operators' image has only those that work there.
+"""
 
 import argparse
 import importlib
 import pkgutil
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from typing import Protocol, cast
 
 import cobaltcore.cli.commands
@@ -13,31 +17,37 @@ from cobaltcore.cli import errors, output
 
 
 class Command(Protocol):
-    """What a module in `cli/commands` offers; its file name is the command's name."""
+    """The module of a command."""
 
     HELP: str
 
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments."""
-        ...
+    def configure(self, parser: argparse.ArgumentParser) -> None: ...
 
     def run(self, arguments: argparse.Namespace) -> int:
-        """Carry it out; return the exit code."""
+        """Carry out the command; return the exit code."""
         ...
 
 
 def commands(chosen: str = "") -> dict[str, Command]:
-    """All commands by name, or only the chosen one: others may take long to import."""
-    names = [module.name for module in pkgutil.iter_modules(cobaltcore.cli.commands.__path__)]
-    prefix = cobaltcore.cli.commands.__name__
+    """All commands by name, or only the chosen one, to save the import of the others."""
+    modules = _modules()
     return {
-        name: cast("Command", importlib.import_module(f"{prefix}.{name}"))
-        for name in ([chosen] if chosen in names else names)
+        name: cast("Command", importlib.import_module(modules[name]))
+        for name in ([chosen] if chosen in modules else modules)
     }
 
 
+def _modules() -> dict[str, str]:
+    package = cobaltcore.cli.commands
+    own = {
+        module.name: f"{package.__name__}.{module.name}"
+        for module in pkgutil.iter_modules(package.__path__)
+    }
+    added = entry_points(group="cobalt.commands")
+    return {**own, **{each.name: each.value for each in added}}
+
+
 def parser(known: dict[str, Command]) -> argparse.ArgumentParser:
-    """The command line as a whole."""
     root = argparse.ArgumentParser(prog="cobalt", description="OpenStack on Kubernetes.")
     root.add_argument("--version", action="version", version=f"cobalt {version('cobaltcore')}")
     root.add_argument("--debug", action="store_true", help="show tracebacks")
@@ -53,12 +63,12 @@ def parser(known: dict[str, Command]) -> argparse.ArgumentParser:
 
 
 def _verb(words: Sequence[str]) -> int:
-    """Where the command's name is; the end if there is none."""
+    """The index of the command's name; the length if there is none."""
     return next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
 
 
 def _shielded(words: Sequence[str], own: Sequence[str]) -> list[str]:
-    """Keep all options from parsing but a command's own: the others are for whom it calls."""
+    """Exclude all options but a command's own from parsing: they are for the program it calls."""
     rest = _verb(words) + 1
     while rest < len(words) and words[rest].partition("=")[0] in own:
         rest += 1 if "=" in words[rest] else 2

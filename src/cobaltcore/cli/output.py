@@ -26,17 +26,17 @@ def json_line(value: Any) -> None:
 
 
 def note(text: str) -> None:
-    """Tell something that is not the result."""
+    """Print a message that is not the result."""
     print(text, file=sys.stderr)
 
 
 def draw(text: str) -> None:
-    """Write a part of a line to the terminal, for progress that is rewritten in place."""
+    """Write a part of a line to the terminal, for progress in place."""
     print(text, end="", file=sys.stderr, flush=True)
 
 
 def is_reader_gone() -> bool:
-    """Whether nobody reads what was printed, as after `| head`; then nothing more is written."""
+    """Whether the reader of the output has closed it, as `head` does; then nothing is written."""
     gone = [stream for stream in (sys.stdout, sys.stderr) if _is_broken(stream)]
     for stream in gone:
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -46,7 +46,7 @@ def is_reader_gone() -> bool:
 
 
 def _is_broken(stream: TextIO) -> bool:
-    """Whether a pipe has no reader; the kernel knows, also when nothing is left to be written."""
+    """Whether a pipe has no reader; polled, because there may be nothing left to write."""
     with suppress(BrokenPipeError):
         stream.flush()
     try:

@@ -1,22 +1,25 @@
-"""What the commands that run controllers share: where the cluster is, and a process around it."""
+"""What commands that run controllers share: connection, leader election, lifetime."""
 
 import argparse
 import os
 import socket
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
+
+import uvloop
 
 from cobaltcore.runtime import kubeconfig, log
 from cobaltcore.runtime.client import Client
+from cobaltcore.runtime.http_transport import HttpTransport
 from cobaltcore.runtime.lease import Election
 from cobaltcore.runtime.meta import Key
-from cobaltcore.runtime.transport import HttpTransport
 
 
 class Session(NamedTuple):
-    """A connection to a cluster, and this process's name in it."""
+    """A connection to a cluster, and the identity of this process in it."""
 
     client: Client
     namespace: str
@@ -24,14 +27,15 @@ class Session(NamedTuple):
 
 
 def configure(parser: argparse.ArgumentParser, *, health_port: int) -> None:
-    """Declare the arguments that all of them have."""
-    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="as kubectl's")
+    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="as of kubectl")
     parser.add_argument("--context", help="context of the kubeconfig")
-    parser.add_argument("--leader-elect", action="store_true", help="work only while leading")
+    parser.add_argument(
+        "--leader-elect", action="store_true", help="run controllers only while holding a Lease"
+    )
     parser.add_argument(
         "--namespace",
         default="",
-        help="where its own objects are kept: lease, certificate (default: the context's)",
+        help="of its own objects: Lease, certificate (default: that of the context)",
     )
     parser.add_argument("--health-host", default="127.0.0.1", help="default: %(default)s")
     parser.add_argument(
@@ -42,13 +46,11 @@ def configure(parser: argparse.ArgumentParser, *, health_port: int) -> None:
 
 
 def configure_log(arguments: argparse.Namespace) -> None:
-    """Set up logging as the arguments say."""
     log.configure(format_=arguments.log_format, level=arguments.log_level)
 
 
 @asynccontextmanager
 async def connected(arguments: argparse.Namespace) -> AsyncIterator[Session]:
-    """Connect as the arguments say."""
     connection = kubeconfig.load(
         arguments.kubeconfig, context=arguments.context, environ=os.environ
     )
@@ -61,7 +63,7 @@ async def connected(arguments: argparse.Namespace) -> AsyncIterator[Session]:
 
 
 def election(arguments: argparse.Namespace, session: Session, lease: str) -> Election | None:
-    """A candidate for the lease, if one was asked for."""
+    """A candidate for the Lease, None without --leader-elect."""
     if not arguments.leader_elect:
         return None
     key = Key(namespace(arguments, session), lease)
@@ -69,6 +71,18 @@ def election(arguments: argparse.Namespace, session: Session, lease: str) -> Ele
 
 
 def namespace(arguments: argparse.Namespace, session: Session) -> str:
-    """Where this process keeps objects of its own."""
+    """The namespace of the process's own objects."""
     found: str = arguments.namespace or session.namespace
     return found
+
+
+def serve(work: Coroutine[None, None, None]) -> NoReturn:
+    """Run until the work is done, then exit.
+
+    The exit skips the teardown of the interpreter: freeing the caches takes longer than the
+    shutdown, and everything that must be closed is closed by the work itself.
+    """
+    uvloop.run(work)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

@@ -1,133 +1,161 @@
 """How a service reaches others: addresses and logins from the spec and the Secrets it names. Pure."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeVar
 
-from cobaltcore.api.blocks import Cache, Database, KeystoneAuth, Messaging
+from cobaltcore.api.blocks import Database, KeystoneAuth, Messaging, ServiceSpec, TokenCache
 from cobaltcore.api.foreign.kubernetes import SECRET, STATEFUL_SET
 from cobaltcore.api.foreign.mariadb import MARIADB
-from cobaltcore.engine.definition import Facts, SecretNeed
+from cobaltcore.engine.definition import AnyScope, SecretNeed
 from cobaltcore.engine.desired import database, messaging, secret
 from cobaltcore.engine.desired.database import Account
 from cobaltcore.runtime.meta import Object
 
+T = TypeVar("T")
 MEMCACHED_PORT = 11211
+DEFAULT_REGION = "RegionOne"
 
 
-def backend_needs(spec: Any) -> Iterator[SecretNeed]:
+def required_database(scope: AnyScope) -> Database:
+    """The database block of a service that has checked that there is one."""
+    return _required(scope.spec.database, "database")
+
+
+def required_messaging(scope: AnyScope) -> Messaging:
+    """The messaging block of a service that has checked that there is one."""
+    return _required(scope.spec.messaging, "messaging")
+
+
+def required_keystone(scope: AnyScope) -> KeystoneAuth:
+    """The keystone block of a service that has checked that there is one."""
+    return _required(scope.spec.keystone, "keystone")
+
+
+def backend_needs(spec: ServiceSpec) -> Iterator[SecretNeed]:
     """Secrets with the logins of database and broker."""
-    given: Database | None = getattr(spec, "database", None)
-    if given is not None:
+    if spec.database is not None:
         keys: tuple[str | tuple[str, ...], ...] = ("username", "password")
-        if given.cluster_ref is None and given.host is None:
+        if spec.database.cluster_ref is None and spec.database.host is None:
             keys = (*keys, "host")
-        yield SecretNeed(given.secret_ref.name, keys, "database login")
-    broker: Messaging | None = getattr(spec, "messaging", None)
-    if broker is not None:
-        yield SecretNeed(broker.secret_ref.name, ("username", "password"), "broker login")
+        yield SecretNeed(spec.database.secret_ref.name, keys, "database login")
+    if spec.messaging is not None:
+        login = spec.messaging.secret_ref.name
+        yield SecretNeed(login, ("username", "password"), "RabbitMQ login")
 
 
-def secret_needs(facts: Facts) -> Iterator[SecretNeed]:
+def secret_needs(scope: AnyScope) -> Iterator[SecretNeed]:
     """Every Secret that must exist before the service can be configured."""
-    spec = facts.spec
-    yield from backend_needs(spec)
-    auth: KeystoneAuth | None = getattr(spec, "keystone", None)
-    if auth is not None:
+    yield from backend_needs(scope.spec)
+    if scope.spec.keystone is not None:
         keys = ("application_credential_id", "application_credential_secret")
-        yield SecretNeed(auth.app_credential_ref.secret, keys, "Keystone login")
-    yield from facts.service.secrets(spec)
+        name = scope.spec.keystone.app_credential_ref.secret
+        yield SecretNeed(name, keys, "Keystone application credential")
+        bundle = scope.spec.keystone.ca_secret_ref
+        if bundle is not None:
+            yield SecretNeed(bundle.name, (bundle.key or "ca.crt",), "CA bundle of Keystone")
+    yield from scope.service.secrets(scope.spec)
 
 
-def secret_content(facts: Facts, name: str) -> Object | None:
+def secret_content(scope: AnyScope, name: str) -> Object | None:
     """A Secret of the namespace with its data."""
-    return facts.observed.content(SECRET, facts.beside(name))
+    return scope.observed.content(SECRET, scope.sibling(name))
 
 
-def lacks(facts: Facts, need: SecretNeed) -> list[str]:
-    """What is missing of a Secret, in words."""
-    found = secret_content(facts, need.name)
+def missing(scope: AnyScope, need: SecretNeed) -> list[str]:
+    """What a Secret lacks, as sentences."""
+    found = secret_content(scope, need.name)
     if found is None:
         return [f"Secret {need.name!r} ({need.purpose}) does not exist"]
-    there = secret.texts(found)
+    present = secret.texts(found)
     return [
         f"Secret {need.name!r} ({need.purpose}) has no key {' or '.join(map(repr, keys))}"
         for keys in (key if isinstance(key, tuple) else (key,) for key in need.keys)
-        if not any(key in there for key in keys)
+        if not any(key in present for key in keys)
     ]
 
 
-def value(facts: Facts, name: str, key: str) -> str:
-    """One value of a Secret that is known to be there."""
-    found = secret.text(secret_content(facts, name), key)
+def value(scope: AnyScope, name: str, key: str) -> str:
+    """One value of a Secret that is known to exist."""
+    found = secret.text(secret_content(scope, name), key)
     if found is None:
         raise LookupError(f"Secret {name!r} has no key {key!r}")
     return found
 
 
-def database_account(facts: Facts) -> Account:
+def database_account(scope: AnyScope) -> Account:
     """Where the service's database server is, and its login."""
-    given: Database = facts.spec.database
-    login = given.secret_ref.name
-    host, port = given.host or "", given.port or 3306
-    if given.cluster_ref is not None:
-        cluster = facts.observed.get(MARIADB, facts.beside(given.cluster_ref.name))
-        host = database.host(cluster) if cluster is not None else given.cluster_ref.name
+    block = required_database(scope)
+    login = block.secret_ref.name
+    host, port = block.host or "", block.port or 3306
+    if block.cluster_ref is not None:
+        cluster = scope.observed.get(MARIADB, scope.sibling(block.cluster_ref.name))
+        host = database.host(cluster) if cluster is not None else block.cluster_ref.name
     elif not host:
-        host = value(facts, login, "host")
-        port = int(secret.text(secret_content(facts, login), "port") or port)
-    return Account(host, port, value(facts, login, "username"), value(facts, login, "password"))
+        host = value(scope, login, "host")
+        port = int(secret.text(secret_content(scope, login), "port") or port)
+    return Account(host, port, value(scope, login, "username"), value(scope, login, "password"))
 
 
-def virtual_host(facts: Facts) -> str:
+def virtual_host(scope: AnyScope) -> str:
     """The virtual host that the service has for itself."""
-    given: Messaging = facts.spec.messaging
-    default = facts.key.name if given.cluster_ref is not None else "/"
-    return given.virtual_host or default
+    block = required_messaging(scope)
+    return block.virtual_host or (scope.name if block.cluster_ref is not None else "/")
 
 
-def brokers(facts: Facts) -> list[str]:
+def brokers(scope: AnyScope) -> list[str]:
     """Host and port of every broker."""
-    given: Messaging = facts.spec.messaging
-    if given.cluster_ref is not None:
-        return messaging.hosts(facts.beside(given.cluster_ref.name))
-    return list(given.hosts or ())
+    block = required_messaging(scope)
+    if block.cluster_ref is not None:
+        return messaging.hosts(scope.sibling(block.cluster_ref.name))
+    return list(block.hosts or ())
 
 
-def transport_url(facts: Facts, virtual: str = "") -> str:
+def transport_url(scope: AnyScope, virtual: str = "") -> str:
     """Where the service's broker is, with its login; its own virtual host or another."""
-    login = facts.spec.messaging.secret_ref.name
-    username, password = value(facts, login, "username"), value(facts, login, "password")
-    virtual = virtual or virtual_host(facts)
-    return messaging.transport_url(brokers(facts), username, password, virtual)
+    login = required_messaging(scope).secret_ref.name
+    username, password = value(scope, login, "username"), value(scope, login, "password")
+    return messaging.transport_url(
+        brokers(scope), username, password, virtual or virtual_host(scope)
+    )
 
 
-def cache_servers(facts: Facts, cache: Cache | None) -> list[str]:
+def cache_servers(scope: AnyScope, cache: TokenCache | None) -> list[str]:
     """The Memcached servers, one by one."""
     if cache is None:
         return []
     if cache.servers:
         return list(cache.servers)
     name = cache.cluster_ref.name if cache.cluster_ref else ""
-    found = facts.observed.get(STATEFUL_SET, facts.beside(name))
+    found = scope.observed.get(STATEFUL_SET, scope.sibling(name))
     if found is None:
         return []
     service = found["spec"]["serviceName"]
     return [
-        f"{name}-{number}.{service}.{facts.key.namespace}.svc:{MEMCACHED_PORT}"
+        f"{name}-{number}.{service}.{scope.namespace}.svc:{MEMCACHED_PORT}"
         for number in range(found["spec"].get("replicas", 1))
     ]
 
 
-def credential_in_use(facts: Facts) -> dict[str, str]:
-    """The application credential that the configuration holds, as the status tells it."""
-    auth: KeystoneAuth | None = getattr(facts.spec, "keystone", None)
-    if auth is None:
-        return {}
-    id_ = value(facts, auth.app_credential_ref.secret, "application_credential_id")
-    return {"applicationCredentialID": id_}
+def credential_in_use(scope: AnyScope) -> str | None:
+    """The application credential that the configuration holds."""
+    if scope.spec.keystone is None:
+        return None
+    secret_name = scope.spec.keystone.app_credential_ref.secret
+    return value(scope, secret_name, "application_credential_id")
 
 
-def region(spec: Any) -> str:
+def region(scope: AnyScope) -> str:
     """The region that the service belongs to."""
-    auth: KeystoneAuth | None = getattr(spec, "keystone", None)
-    return (auth.region if auth else None) or "RegionOne"
+    keystone = scope.spec.keystone
+    return (keystone.region if keystone else None) or DEFAULT_REGION
+
+
+def has_ca(scope: AnyScope) -> bool:
+    """Whether a CA bundle is configured for calls to other services."""
+    return scope.spec.keystone is not None and scope.spec.keystone.ca_secret_ref is not None
+
+
+def _required(block: T | None, name: str) -> T:
+    if block is None:
+        raise LookupError(f"spec.{name} is required")
+    return block

@@ -1,4 +1,4 @@
-"""From a service's options to the objects that carry them: ConfigMaps and Secrets. Pure."""
+"""From a service's options to ConfigMaps and Secrets. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,21 +6,17 @@ from typing import NamedTuple
 
 import yaml
 
-from cobaltcore.api.blocks import Policy
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP
 from cobaltcore.engine import oslo, uwsgi
-from cobaltcore.engine.definition import Config, Facts
+from cobaltcore.engine.definition import AnyScope, Config
 from cobaltcore.engine.desired import configmap, inifile, names, secret
-from cobaltcore.engine.desired.mounts import Mount
+from cobaltcore.engine.desired.volumes import ConfigMap, Secret, Volume
+from cobaltcore.engine.verdict import InputInvalid
 from cobaltcore.runtime.diff import digest
 from cobaltcore.runtime.meta import Desired
 
 
-class PolicyProblem(Exception):
-    """The policy overrides cannot be used; the message says why."""
-
-
-class Carried(NamedTuple):
+class RenderedConfig(NamedTuple):
     """A configuration as objects, and the digest that rolls pods when a secret changes."""
 
     config_map: Desired
@@ -30,108 +26,118 @@ class Carried(NamedTuple):
     secret_digest: str
 
     def objects(self) -> list[Desired]:
-        """All of them."""
         return [self.config_map, self.environment, *self.secret_files.values()]
 
-    def mounts(self, directory: str) -> list[Mount]:
+    def volumes(self, directory: str) -> list[Volume]:
         """Where pods find the files; those of the ConfigMap in `directory`."""
-        found = [Mount("config", directory, config_map=self.config_map.key.name)]
+        found = [Volume("config", directory, ConfigMap(self.config_map.key.name))]
         for path, each in self.secret_files.items():
-            found.append(Mount(path.rpartition("/")[2], path, secret=each.key.name))
+            found.append(Volume(_label(path), path, Secret(each.key.name)))
         return found
 
 
-def carried(facts: Facts, name: str = "") -> Carried:
-    """Put one of the service's configurations into objects; "" is the one that most pods read."""
-    make = facts.service.configs[name] if name else facts.service.config
-    config = make(facts)
-    return _carried(
-        facts,
-        name,
-        replace(
-            config,
-            files={**config.files, **_policy_file(facts), **_uwsgi_files(facts, name)},
-        ),
-    )
+def rendered(scope: AnyScope, name: str = "") -> RenderedConfig:
+    """One of the service's configurations; "" is the one that most pods read."""
+    return scope.once(("config", name), lambda: _render(scope, name))
 
 
-def preparation(facts: Facts) -> Carried:
-    """Put what commands need that prepare databases into objects."""
-    own = facts.service.preparation(facts)
+def for_migration(scope: AnyScope) -> RenderedConfig:
+    """What commands need that migrate databases."""
+    return scope.once("migration config", lambda: _render_migration(scope))
+
+
+def everything(scope: AnyScope) -> list[RenderedConfig]:
+    """All configurations that a workload reads; Jobs read the first."""
+    used = dict.fromkeys(["", *(each.config for each in scope.workloads)])
+    return [rendered(scope, name) for name in used]
+
+
+def _render(scope: AnyScope, name: str) -> RenderedConfig:
+    render = scope.service.configs[name] if name else scope.service.config
+    config = render(scope)
+    files = {**config.files, **_policy_file(scope), **_uwsgi_files(scope, name)}
+    return _with_objects(scope, name, replace(config, files=files))
+
+
+def _render_migration(scope: AnyScope) -> RenderedConfig:
+    own = scope.service.migration_config(scope)
     sections = [
         oslo.database_options(need.section)
-        for need in facts.service.databases(facts.spec)
+        for need in scope.service.databases(scope.spec)
         if need.section
     ]
-    options = inifile.merge(oslo.lock_options(), *sections, facts.spec.extra_config)
-    return _carried(
-        facts,
+    options = inifile.merge(oslo.lock_options(), *sections, scope.spec.extra_config)
+    return _with_objects(
+        scope,
         "preparation",
         Config(
-            files={f"{facts.service.name}.conf": inifile.render(options), **own.files},
-            environment={**oslo.backend_environment(facts), **own.environment},
+            files={f"{scope.service.name}.conf": inifile.render(options), **own.files},
+            environment={**oslo.backend_environment(scope), **own.environment},
         ),
     )
 
 
-def _carried(facts: Facts, name: str, config: Config) -> Carried:
-    return Carried(
-        configmap.config_map(facts.named(_prefixed(name, "config")), config.files, facts.labels()),
-        _secret(facts, _prefixed(name, names.ENVIRONMENT), config.environment),
+def _with_objects(scope: AnyScope, name: str, config: Config) -> RenderedConfig:
+    return RenderedConfig(
+        configmap.config_map(scope.named(_prefixed(name, "config")), config.files, scope.labels()),
+        _secret(scope, _prefixed(name, names.ENVIRONMENT), config.environment),
         {
-            path: _secret(facts, _prefixed(name, path.rpartition("/")[2]), content)
+            path: _secret(scope, _prefixed(name, _label(path)), content)
             for path, content in config.secret_files.items()
         },
         digest([dict(config.environment), config.secret_files]),
     )
 
 
-def everything(facts: Facts) -> list[Carried]:
-    """All configurations that a workload reads; Jobs read the first."""
-    names_ = dict.fromkeys(["", *(each.config for each in facts.workloads())])
-    return [carried(facts, name) for name in names_]
-
-
-def policy_rules(facts: Facts) -> Mapping[str, str]:
+def policy_rules(scope: AnyScope) -> Mapping[str, str]:
     """The access rules of the ConfigMap, overlaid by those of the spec."""
-    policy: Policy | None = facts.spec.policy_overrides
+    policy = scope.spec.policy_overrides
     if policy is None:
         return {}
     rules: dict[str, str] = {}
     if policy.config_map_ref is not None:
-        rules |= _rules_of(facts, policy.config_map_ref.name)
+        rules |= _rules_of(scope, policy.config_map_ref.name)
     return rules | (policy.rules or {})
 
 
-def _rules_of(facts: Facts, name: str) -> dict[str, str]:
-    found = facts.observed.content(CONFIG_MAP, facts.beside(name))
+def _rules_of(scope: AnyScope, name: str) -> dict[str, str]:
+    found = scope.observed.content(CONFIG_MAP, scope.sibling(name))
     text = ((found or {}).get("data") or {}).get("policy.yaml")
     if text is None:
-        raise PolicyProblem(f"ConfigMap {name!r} with the key policy.yaml does not exist")
+        raise _invalid(f"ConfigMap {name!r} with the key policy.yaml does not exist")
     try:
         parsed = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise PolicyProblem(f"policy.yaml of ConfigMap {name!r} is no YAML") from error
+        raise _invalid(f"policy.yaml of ConfigMap {name!r} is not valid YAML") from error
     if not isinstance(parsed, dict) or not all(isinstance(v, str) for v in parsed.values()):
-        raise PolicyProblem(
+        raise _invalid(
             f"policy.yaml of ConfigMap {name!r} is not a flat map of rules to check strings"
         )
     return {str(rule): check for rule, check in parsed.items()}
 
 
-def _policy_file(facts: Facts) -> dict[str, str]:
-    rules = policy_rules(facts)
+def _invalid(message: str) -> InputInvalid:
+    return InputInvalid("PolicyInvalid", f"policyOverrides: {message}")
+
+
+def _policy_file(scope: AnyScope) -> dict[str, str]:
+    rules = policy_rules(scope)
     return {"policy.yaml": yaml.safe_dump(dict(rules), sort_keys=True)} if rules else {}
 
 
-def _uwsgi_files(facts: Facts, name: str) -> dict[str, str]:
-    apis = [each for each in facts.workloads() if each.module and each.config == name]
-    return {uwsgi.file_name(each): uwsgi.ini(facts, each) for each in apis}
+def _uwsgi_files(scope: AnyScope, name: str) -> dict[str, str]:
+    apis = [each for each in scope.workloads if each.module and each.config == name]
+    return {uwsgi.file_name(each): uwsgi.ini(scope, each) for each in apis}
 
 
 def _prefixed(name: str, suffix: str) -> str:
     return f"{name}-{suffix}" if name else suffix
 
 
-def _secret(facts: Facts, suffix: str, values: Mapping[str, str]) -> Desired:
-    return secret.secret(facts.named(suffix), values, labels=facts.labels())
+def _label(path: str) -> str:
+    """The last part of a path as a name of volumes, which have no dots."""
+    return path.rpartition("/")[2].replace(".", "-")
+
+
+def _secret(scope: AnyScope, suffix: str, values: Mapping[str, str]) -> Desired:
+    return secret.secret(scope.named(suffix), values, labels=scope.labels())

@@ -1,27 +1,60 @@
-"""The words that services are written in. Pure: a definition is data and functions without I/O."""
+"""What an OpenStack service is written in. Pure: a definition is data and functions without I/O."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 from cobaltcore.api.base import Resource
-from cobaltcore.api.blocks import Image, ServiceSpec
-from cobaltcore.api.pods import PodSettings
+from cobaltcore.api.blocks import Image, ServiceSpec, ServiceStatus
+from cobaltcore.api.pods import PodSettings, Resources
 from cobaltcore.engine import releases
 from cobaltcore.engine.desired import names
-from cobaltcore.engine.desired.mounts import Mount
-from cobaltcore.engine.observe import Observed
+from cobaltcore.engine.desired.volumes import Volume
+from cobaltcore.engine.part import AnyPart
+from cobaltcore.engine.plan import Removal
+from cobaltcore.engine.scope import Scope
 from cobaltcore.engine.verdict import Verdict
-from cobaltcore.runtime.meta import Desired, Key, Kind, Object, Scope
+from cobaltcore.runtime.meta import Desired, Key, Kind, WatchScope
+
+SpecT = TypeVar("SpecT", bound=ServiceSpec)
+SpecT_co = TypeVar("SpecT_co", bound=ServiceSpec, covariant=True)
 
 
-class NotYet(Exception):
-    """A configuration needs something that is on its way."""
+@dataclass(frozen=True, kw_only=True)
+class ServiceScope(Scope[SpecT_co, ServiceStatus], Generic[SpecT_co]):
+    """What one reconcile of a service knows."""
 
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
+    service: "Service[SpecT_co]"
+
+    def labels(self, component: str = "") -> dict[str, str]:
+        """Labels of a child."""
+        return names.labels(self.service.name, self.name, component)
+
+    def selector(self, component: str) -> dict[str, str]:
+        """Labels by which pods of a component are found."""
+        return names.selector(self.service.name, self.name, component)
+
+    @cached_property
+    def workloads(self) -> Sequence["Workload"]:
+        """The sets of pods that should run."""
+        return self.service.workloads(self)
+
+    @property
+    def image(self) -> Image:
+        """The image that all its programs come from; unset: that of the newest release."""
+        if self.spec.image is not None:
+            return self.spec.image
+        tag = releases.image_tag(self.service.name, releases.newest())
+        return Image(repository=f"{releases.REGISTRY}/{self.service.name}", tag=tag)
+
+    @property
+    def keeps_data(self) -> bool:
+        """Whether data outlives the object."""
+        return self.spec.deletion_policy == "Retain"
+
+
+AnyScope = ServiceScope[ServiceSpec]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,82 +69,42 @@ class Config:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Everything that a pass knows, read beforehand."""
-
-    service: "Service"
-    live: Object
-    resource: Resource[Any, Any]
-    observed: Observed
-    now: datetime
-    random: Callable[[int], bytes]
-
-    @property
-    def spec(self) -> Any:
-        """The typed spec."""
-        return self.resource.spec
-
-    @property
-    def key(self) -> Key:
-        """Namespace and name of the object."""
-        return Key(self.resource.metadata.namespace, self.resource.metadata.name)
-
-    def named(self, suffix: str) -> Key:
-        """A child's name."""
-        return Key(self.key.namespace, f"{self.key.name}-{suffix}")
-
-    def beside(self, name: str) -> Key:
-        """Another object of the same namespace."""
-        return Key(self.key.namespace, name)
-
-    def labels(self, component: str = "") -> dict[str, str]:
-        """Labels of a child."""
-        return names.labels(self.service.name, self.key.name, component)
-
-    def selector(self, component: str) -> dict[str, str]:
-        """Labels by which pods of a component are found."""
-        return names.selector(self.service.name, self.key.name, component)
-
-    def workloads(self) -> Sequence["Workload"]:
-        """The sets of pods that should run."""
-        return self.service.workloads(self)
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
-    """What a step wants and how it stands."""
+    """What a step wants, and its verdict."""
 
     verdict: Verdict
     objects: Sequence[Desired] = ()
-    remove: Sequence[tuple[Kind, Key]] = ()
-    """Objects to delete so that they can be made anew, for example a failed Job."""
-    status: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the object's status that this step knows."""
+    removals: Sequence[Removal] = ()
+    """Objects to delete so that they can be created again, for example a failed Job."""
+    status: Mapping[str, object] = field(default_factory=dict)
+    """Fields of the object's status that this step knows, by their names in Python."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Generic[SpecT]):
     """One link of the chain, with a condition of its own."""
 
     condition: str
-    run: Callable[[Facts], Result]
-    when: Callable[[Facts], bool] = lambda facts: True
+    run: Callable[[ServiceScope[SpecT]], Result]
+    enabled_if: Callable[[ServiceScope[SpecT]], bool] = lambda scope: True
     needs: tuple[str, ...] | None = None
-    """Conditions that come first; None: those of all steps before. Others run beside it."""
+    """Conditions that come first; None: those of all steps before. Others run in parallel."""
     gates: bool = True
     """Whether workloads wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A command that runs to its end once; other inputs are another run."""
+    """A command that runs to completion once; other inputs are another run."""
 
     name: str
     command: tuple[str, ...]
     inputs: object = None
     secret_environment: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Variables from Secrets: variable to name and key."""
-    prepares: bool = False
+    readiness: tuple[str, ...] = ()
+    """Command that succeeds while a sidecar works; none: it is ready once it runs."""
+    before_keystone: bool = False
     """It needs databases and broker only, so it may run before there is a Keystone."""
 
 
@@ -122,35 +115,44 @@ class SecretNeed:
     name: str
     keys: tuple[str | tuple[str, ...], ...]
     purpose: str
+    encrypts_data: bool = False
+    """Whether stored data cannot be read without it: it is then kept like the data."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseNeed:
-    """A database of the service; `section` of oslo.config gets its address, if any."""
+    """A database of the service; `section` of oslo.config gets its DSN, if any."""
 
     name: str
     section: str = "database"
 
 
+def main_database(spec: ServiceSpec) -> Sequence[DatabaseNeed]:
+    """The database that the spec names, for services with no other."""
+    return (DatabaseNeed(spec.database.database),) if spec.database else ()
+
+
 @dataclass(frozen=True, slots=True)
 class NodeAgent:
-    """Makes a workload a program of nodes: root, the node's network, one pod on every node.
+    """Makes a workload a DaemonSet: root, host network, one pod on every node.
 
     Without a nodeSelector of the user these are the nodes labelled as hypervisors.
     """
 
-    values: Mapping[str, str] = field(default_factory=dict)
+    node_environment: Mapping[str, str] = field(default_factory=dict)
     """What differs between nodes: variable to the field of the pod that it comes from."""
-    prepare: tuple[Task, ...] = ()
-    """Commands that run before it in the same surroundings."""
-    beside: tuple[Task, ...] = ()
-    """Programs that run beside it in the same surroundings."""
-    host_processes: bool = False
-    """Whether it sees the processes of the node."""
+    init_containers: tuple[Task, ...] = ()
+    sidecars: tuple[Task, ...] = ()
+    host_pid: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that nodes must carry as well."""
-    without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    excluded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Labels whose values keep it away from a node."""
+
+
+DEFAULT_RESOURCES = Resources(
+    requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ class Workload:
     """A set of equal pods. `module` makes it an API under uWSGI, `command` a daemon."""
 
     component: str
-    replicas: Callable[[Any], int] = lambda spec: 1
+    replicas: int = 1
     module: str = ""
     command: tuple[str, ...] = ()
     port: int = 0
@@ -169,75 +171,68 @@ class Workload:
     """Conditions of other workloads that come first."""
     config: str = ""
     """Which configuration it reads, if it is not the service's."""
-    settings: Callable[[Any], PodSettings | None] = lambda spec: None
+    settings: PodSettings | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     secret_environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that take the value of another one of its configuration."""
-    mounts: Callable[[Facts], Iterable[Mount]] = lambda facts: ()
+    volumes: Sequence[Volume] = ()
     agent: NodeAgent | None = None
     escalates: bool = False
     """Whether its programs may become root inside their container."""
     health: str = "/"
-    resources: Mapping[str, Any] = field(
-        default_factory=lambda: {
-            "requests": {"cpu": "100m", "memory": "256Mi"},
-            "limits": {"memory": "1Gi"},
-        }
-    )
+    readiness: tuple[str, ...] = ()
+    """Command that succeeds while a daemon works; none: it is ready once it runs."""
+    resources: Resources = field(default_factory=lambda: DEFAULT_RESOURCES)
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
-    """One OpenStack service: what it is made of, as data."""
+class Service(Generic[SpecT]):
+    """One OpenStack service: what it consists of, as data."""
 
     name: str
-    kind: Kind
-    resource: type[Resource[Any, Any]]
+    resource: type[Resource[SpecT, Any]]
+    status: type[ServiceStatus]
     port: int
-    config: Callable[[Facts], Config]
-    migration: Callable[[Facts], tuple[str, ...]]
+    config: Callable[[ServiceScope[SpecT]], Config]
+    migration: Callable[[ServiceScope[SpecT]], tuple[str, ...]]
     """Command that brings the databases to the release; safe to run again."""
-    workloads: Callable[[Facts], Sequence[Workload]]
-    configs: Mapping[str, Callable[[Facts], Config]] = field(default_factory=dict)
+    workloads: Callable[[ServiceScope[SpecT]], Sequence[Workload]]
+    configs: Mapping[str, Callable[[ServiceScope[SpecT]], Config]] = field(default_factory=dict)
     """Further configurations, by the name under which workloads ask for them."""
-    preparation: Callable[[Facts], Config] = lambda facts: Config({})
-    """What the migration reads beside the addresses of databases and broker."""
-    databases: Callable[[Any], Sequence[DatabaseNeed]] = lambda spec: (
-        DatabaseNeed(spec.database.database),
-    )
-    virtual_hosts: Callable[[Any, str], Sequence[str]] = lambda spec, first: (first,)
+    part: AnyPart | None = None
+    """How a ControlPlane runs it; None: it does not."""
+    migration_config: Callable[[ServiceScope[SpecT]], Config] = lambda scope: Config({})
+    """What the migration reads besides the addresses of databases and broker."""
+    databases: Callable[[SpecT], Sequence[DatabaseNeed]] = main_database
+    virtual_hosts: Callable[[SpecT, str], Sequence[str]] = lambda spec, first: (first,)
     """Virtual hosts of the broker, of which the first is the service's."""
-    secrets: Callable[[Any], Iterable[SecretNeed]] = lambda spec: ()
-    passwords: Callable[[str, Any], Iterable[SecretNeed]] = lambda instance, spec: ()
-    """Secrets whose random values are made once and then kept."""
-    mounts: Callable[[Facts], Iterable[Mount]] = lambda facts: ()
-    steps: tuple[Step, ...] = ()
+    secrets: Callable[[SpecT], Iterable[SecretNeed]] = lambda spec: ()
+    passwords: Callable[[str, SpecT], Iterable[SecretNeed]] = lambda instance, spec: ()
+    """Secrets whose random values are generated once and then kept."""
+    volumes: Callable[[ServiceScope[SpecT]], Iterable[Volume]] = lambda scope: ()
+    required: tuple[str, ...] = ("database", "messaging", "keystone")
+    """Blocks without which it cannot run, if its kind has them: the schema may allow none."""
+    steps: tuple[Step[SpecT], ...] = ()
     """Steps of its own, between configuration and workloads."""
-    last_steps: tuple[Step, ...] = ()
+    last_steps: tuple[Step[SpecT], ...] = ()
     """Steps of its own that need workloads."""
     generated: Callable[[str], Iterable[tuple[Kind, str]]] = lambda instance: ()
-    """Secrets that its steps make and must see again, by the name of the object."""
-    watches: Mapping[Kind, Scope] = field(default_factory=dict)
+    """Secrets that its steps create and must read again, by the name of the object."""
+    watches: Mapping[Kind, WatchScope] = field(default_factory=dict)
     """Further kinds that it looks at."""
     follows: tuple[Kind, ...] = ()
     """Kinds of which every object concerns it, in the index `every`."""
-    references: Callable[[Key, Any], Iterable[tuple[Kind, Key]]] = lambda key, spec: ()
+    references: Callable[[Key, SpecT], Iterable[tuple[Kind, Key]]] = lambda key, spec: ()
     """Objects that its spec concerns and that no field of a shared block names."""
+
+    @property
+    def kind(self) -> Kind:
+        return self.resource.definition.kind
 
     @property
     def config_dir(self) -> str:
         """Where its programs look for configuration."""
         return f"/etc/{self.name}"
 
-    def image(self, spec: Any) -> Image:
-        """The image that all its programs come from; unset: that of the newest release."""
-        given: Image | None = spec.image
-        if given is not None:
-            return given
-        tag = releases.image_tag(self.name, max(releases.IMAGE_TAGS))
-        return Image(repository=f"{releases.REGISTRY}/{self.name}", tag=tag)
 
-    def base(self, spec: Any) -> ServiceSpec:
-        """The part of the spec that all services share."""
-        shared: ServiceSpec = spec
-        return shared
+AnyService = Service[Any]

@@ -1,4 +1,4 @@
-"""Parts that need each other, as data: order, progress and teardown come from it. Pure."""
+"""A dependency graph of parts, as data: order, progress and teardown follow from it. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ ViewT = TypeVar("ViewT")
 
 @dataclass(frozen=True, slots=True)
 class Node(Generic[ViewT]):
-    """One part: the objects that it consists of, and how to tell that it is there."""
+    """One part: its objects, and its readiness."""
 
     name: str
     phase: str
     objects: Callable[[ViewT], Iterable[Desired]]
     ready: Callable[[ViewT], Verdict]
     needs: tuple[str, ...] = ()
-    begins: tuple[str, ...] | None = None
-    """What is enough for its objects to be made, if that is less than all that it needs."""
-    when: Callable[[ViewT], bool] = lambda view: True
+    start_after: tuple[str, ...] | None = None
+    """What its objects need to be created, if that is less than what it needs to be ready."""
+    enabled_if: Callable[[ViewT], bool] = lambda view: True
 
 
 NOT_WANTED = Ready("NotWanted")
@@ -33,7 +33,7 @@ class Walk:
     """What a walk over the graph found."""
 
     apply: list[Desired] = field(default_factory=list)
-    """Objects of parts that may begin."""
+    """Objects of parts that may start."""
     expected: list[Desired] = field(default_factory=list)
     """Objects of parts that wait: neither changed nor removed."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
@@ -64,7 +64,7 @@ PENDING = "NeedsPending"
 
 
 def ordered(nodes: Sequence[Node[ViewT]]) -> list[Node[ViewT]]:
-    """Nodes such that each comes after what it needs; otherwise in the order given."""
+    """Nodes such that each comes after what it needs; otherwise in their own order."""
     by_name = {node.name: node for node in nodes}
     place = {node.name: number for number, node in enumerate(nodes)}
     sorter = TopologicalSorter({node.name: _known(node, by_name) for node in nodes})
@@ -78,12 +78,12 @@ def ordered(nodes: Sequence[Node[ViewT]]) -> list[Node[ViewT]]:
 
 
 def walk(nodes: Sequence[Node[ViewT]], view: ViewT) -> Walk:
-    """Look at every part that is wanted; a part whose needs are not met is left as it is."""
-    wanted = [node for node in nodes if node.when(view)]
+    """Evaluate every enabled part; a part whose needs are not met is left as it is."""
+    wanted = [node for node in nodes if node.enabled_if(view)]
     found = Walk()
     for node in ordered(wanted):
         missing = found.unready(node.needs)
-        held_up = missing if node.begins is None else found.unready(node.begins)
+        held_up = missing if node.start_after is None else found.unready(node.start_after)
         (found.expected if held_up else found.apply).extend(node.objects(view))
         found.phases[node.name] = node.phase
         if missing:
@@ -94,7 +94,7 @@ def walk(nodes: Sequence[Node[ViewT]], view: ViewT) -> Walk:
 
 
 def teardown(nodes: Sequence[Node[ViewT]]) -> list[Node[ViewT]]:
-    """The order in which parts go: nothing goes before what needs it."""
+    """The order in which parts are deleted: nothing before what needs it."""
     return list(reversed(ordered(nodes)))
 
 

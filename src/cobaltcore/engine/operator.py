@@ -1,35 +1,43 @@
-"""What an operator is to the process that runs it, and how the process finds all of them."""
+"""An operator: planners that are deployed together, with their webhooks and RBAC."""
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from cobaltcore.engine.rights import Rights
+from cobaltcore.engine.context import Context
+from cobaltcore.engine.planner import Planner
+from cobaltcore.engine.reconcile import Reconciler
+from cobaltcore.engine.rights import Rights, Rule
 from cobaltcore.runtime.admission import Webhooks
-from cobaltcore.runtime.clock import Clock, SystemClock
-from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.controller import Controller
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What the process gives to its operators."""
-
-    cluster: Cluster
-    instance: str
-    clock: Clock = field(default_factory=SystemClock)
+from cobaltcore.runtime.meta import Kind
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A set of controllers that is deployed together."""
+    """One deployable set of planners."""
 
     name: str
-    controllers: Callable[[Context], Iterable[Controller]]
+    planners: Sequence[Planner[Any]]
     webhooks: Callable[[Context, Webhooks], None] = lambda context, table: None
-    rights: Rights = field(default_factory=Rights)
-    """What its controllers write; what they read follows from their sources."""
+    reports_on: tuple[Kind, ...] = ()
+    """Further kinds whose status and finalizers it writes."""
+    extra: tuple[Rule, ...] = ()
+
+    def controllers(self, context: Context) -> list[Controller]:
+        return [Reconciler(planner, context).controller for planner in self.planners]
+
+    @property
+    def rights(self) -> Rights:
+        """What its controllers write; what they read follows from their sources."""
+        children = (child.kind for planner in self.planners for child in planner.children)
+        return Rights(
+            serves=(*(planner.kind for planner in self.planners), *self.reports_on),
+            creates=tuple(dict.fromkeys(children)),
+            extra=self.extra,
+        )
 
 
 def discover(package: str) -> Iterator[Operator]:
@@ -37,6 +45,10 @@ def discover(package: str) -> Iterator[Operator]:
     root = importlib.import_module(package)
     for folder in pkgutil.iter_modules(root.__path__, f"{package}."):
         if folder.ispkg:
-            module = importlib.import_module(f"{folder.name}.operator")
-            operator: Operator = module.OPERATOR
-            yield operator
+            yield load(folder.name)
+
+
+def load(package: str) -> Operator:
+    """The OPERATOR of a package."""
+    operator: Operator = importlib.import_module(f"{package}.operator").OPERATOR
+    return operator

@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from cobaltcore.api.blocks import Cache, KeystoneAuth
+from cobaltcore.api.barbican import KeyManager
+from cobaltcore.api.blocks import Cache
 from cobaltcore.engine import access
-from cobaltcore.engine.definition import Facts
-from cobaltcore.engine.desired import database, names, pods
+from cobaltcore.engine.definition import AnyScope
+from cobaltcore.engine.desired import containers, database, names
 from cobaltcore.engine.desired.inifile import Sections
 
 CA_FILE = "/etc/ssl/c5c3/ca.crt"
+KEY_MANAGER_LOGIN = "barbican_service_user"
 
 
 def variable(section: str, option: str) -> str:
@@ -21,12 +23,12 @@ def database_options(section: str = "database") -> Sections:
     return {section: {"max_retries": "-1", "connection_recycle_time": "600"}}
 
 
-def database_environment(facts: Facts) -> dict[str, str]:
+def database_environment(scope: AnyScope) -> dict[str, str]:
     """Addresses of the service's databases."""
-    account = access.database_account(facts)
+    account = access.database_account(scope)
     return {
         variable(need.section, "connection"): database.dsn(account, need.name)
-        for need in facts.service.databases(facts.spec)
+        for need in scope.service.databases(scope.spec)
         if need.section
     }
 
@@ -43,17 +45,16 @@ def messaging_options() -> Sections:
     }
 
 
-def messaging_environment(facts: Facts) -> dict[str, str]:
+def messaging_environment(scope: AnyScope) -> dict[str, str]:
     """The address of the broker."""
-    return {variable("DEFAULT", "transport_url"): access.transport_url(facts)}
+    return {variable("DEFAULT", "transport_url"): access.transport_url(scope)}
 
 
-def backend_environment(facts: Facts) -> dict[str, str]:
+def backend_environment(scope: AnyScope) -> dict[str, str]:
     """The addresses of the databases, and that of the broker if there is one."""
-    has_broker = getattr(facts.spec, "messaging", None) is not None
     return {
-        **database_environment(facts),
-        **(messaging_environment(facts) if has_broker else {}),
+        **database_environment(scope),
+        **(messaging_environment(scope) if scope.spec.messaging is not None else {}),
     }
 
 
@@ -67,9 +68,9 @@ _RETRIES = {
 }
 
 
-def cache_options(facts: Facts, cache: Cache | None) -> Sections:
+def cache_options(scope: AnyScope, cache: Cache | None) -> Sections:
     """Where to cache, if anywhere."""
-    servers = access.cache_servers(facts, cache)
+    servers = access.cache_servers(scope, cache)
     if cache is None or not servers:
         return {}
     return {
@@ -78,82 +79,107 @@ def cache_options(facts: Facts, cache: Cache | None) -> Sections:
             "backend": cache.backend,
             "memcache_servers": ",".join(servers),
             # Caches are shared between control planes: entries must not meet.
-            "config_prefix": f"{facts.key.namespace}.{facts.key.name}",
+            "config_prefix": f"{scope.namespace}.{scope.name}",
             **(_RETRIES if cache.backend == _PYMEMCACHE else {}),
         }
     }
 
 
-def login_options(facts: Facts, *sections: str) -> Sections:
+def login_options(scope: AnyScope, *sections: str) -> Sections:
     """How sections that talk to other services log in; the secret half is in the environment."""
-    auth: KeystoneAuth = facts.spec.keystone
+    auth = access.required_keystone(scope)
     found = {"auth_type": "v3applicationcredential", "auth_url": auth.auth_url}
     if auth.ca_secret_ref is not None:
         found["cafile"] = CA_FILE
     return dict.fromkeys(sections, found)
 
 
-def login_environment(facts: Facts, *sections: str, secret: str = "") -> dict[str, str]:
+def login_environment(scope: AnyScope, *sections: str, secret: str = "") -> dict[str, str]:
     """The application credential for sections that log in: the service's own, or another one."""
-    name = secret or facts.spec.keystone.app_credential_ref.secret
+    name = secret or access.required_keystone(scope).app_credential_ref.secret
     return {
-        variable(section, option): access.value(facts, name, option)
+        variable(section, option): access.value(scope, name, option)
         for section in sections
         for option in ("application_credential_id", "application_credential_secret")
     }
 
 
-def token_options(facts: Facts) -> Sections:
+def token_options(scope: AnyScope) -> Sections:
     """How tokens of incoming requests are checked."""
-    auth: KeystoneAuth = facts.spec.keystone
+    auth = access.required_keystone(scope)
     found = {
-        **client_options(facts, "keystone_authtoken")["keystone_authtoken"],
+        **client_options(scope, "keystone_authtoken")["keystone_authtoken"],
         "www_authenticate_uri": auth.auth_url.removesuffix("/v3"),
         "interface": "internal",
         "service_token_roles": "service",
         "service_token_roles_required": "true",
     }
-    servers = access.cache_servers(facts, getattr(facts.spec, "cache", None))
+    servers = access.cache_servers(scope, scope.spec.cache)
     if servers:
         found["memcached_servers"] = ",".join(servers)
     return {"keystone_authtoken": found}
 
 
-def client_options(facts: Facts, *sections: str) -> Sections:
+def client_options(scope: AnyScope, *sections: str) -> Sections:
     """How sections that find other services in the catalogue log in, and in which region."""
-    region = {"region_name": access.region(facts.spec)}
-    login = login_options(facts, *sections)
+    region = {"region_name": access.region(scope)}
+    login = login_options(scope, *sections)
     return {name: {**options, **region} for name, options in login.items()}
 
 
-def service_user_options(facts: Facts) -> Sections:
-    """The service shows who it is beside the token of the user that it acts for."""
-    login = login_options(facts, "service_user")["service_user"]
+def service_user_options(scope: AnyScope) -> Sections:
+    """Service tokens: the service authenticates itself next to the user that it acts for."""
+    login = login_options(scope, "service_user")["service_user"]
     return {"service_user": {**login, "send_service_user_token": "true"}}
 
 
-def helper_options(facts: Facts, *contexts: str) -> Sections:
-    """Programs that run as root start their helpers without asking for more rights."""
-    command = f"{names.VENV}/bin/privsep-helper --config-dir {facts.service.config_dir}"
+def key_manager_options(scope: AnyScope, key_manager: KeyManager | None) -> Sections:
+    """Where keys of encrypted volumes are, if anywhere: read as the user, with a service token."""
+    if key_manager is None:
+        return {}
+    options = {
+        "auth_endpoint": access.required_keystone(scope).auth_url,
+        "barbican_api_version": "v1",
+        "barbican_endpoint_type": "internal",
+        "barbican_region_name": access.region(scope),
+        "send_service_user_token": "true",
+    }
+    if access.has_ca(scope):
+        options["verify_ssl_path"] = CA_FILE
+    return {
+        "key_manager": {"backend": key_manager.backend},
+        "barbican": options,
+        **login_options(scope, KEY_MANAGER_LOGIN),
+    }
+
+
+def key_manager_environment(scope: AnyScope, key_manager: KeyManager | None) -> dict[str, str]:
+    """The login for the service token."""
+    return {} if key_manager is None else login_environment(scope, KEY_MANAGER_LOGIN)
+
+
+def helper_options(scope: AnyScope, *contexts: str) -> Sections:
+    """privsep helpers of programs that run as root, started without sudo."""
+    command = f"{names.VENV}/bin/privsep-helper --config-dir {scope.service.config_dir}"
     return {context: {"helper_command": command} for context in contexts}
 
 
 def lock_options() -> Sections:
-    """Where the processes of a pod lock each other out."""
-    return {"oslo_concurrency": {"lock_path": f"{pods.STATE_DIR}/locks"}}
+    """Locks between the processes of a pod."""
+    return {"oslo_concurrency": {"lock_path": f"{containers.STATE_DIR}/locks"}}
 
 
 def state_options() -> Sections:
-    """Where programs keep what only they need."""
-    return {"DEFAULT": {"state_path": pods.STATE_DIR}, **lock_options()}
+    """State directory and locks."""
+    return {"DEFAULT": {"state_path": containers.STATE_DIR}, **lock_options()}
 
 
-def shared_options(facts: Facts) -> Sections:
+def shared_options(scope: AnyScope) -> Sections:
     """What every service sets: logs to standard output, headers of proxies, policy."""
     found: dict[str, dict[str, Any]] = {
         "DEFAULT": {"use_stderr": "true", "use_json": "false"},
         "oslo_middleware": {"enable_proxy_headers_parsing": "true"},
     }
-    if facts.spec.policy_overrides is not None:
-        found["oslo_policy"] = {"policy_file": f"{facts.service.config_dir}/policy.yaml"}
+    if scope.spec.policy_overrides is not None:
+        found["oslo_policy"] = {"policy_file": f"{scope.service.config_dir}/policy.yaml"}
     return found

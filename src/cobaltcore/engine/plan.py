@@ -1,84 +1,90 @@
-"""From facts to a plan: run every step whose needs are met. Pure.
+"""What a reconcile is going to do and to report, as data. Pure."""
 
-Objects of every step that ran are wanted. Only a plan in which all steps ran knows all objects
-that should exist, so only then may others be removed.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from cobaltcore.engine.definition import Facts, Step
-from cobaltcore.engine.verdict import Blocked, Ready, Verdict, condition
-from cobaltcore.runtime.meta import Condition, Desired, Key, Kind
+from cobaltcore.engine.verdict import Ready, Verdict
+from cobaltcore.runtime.meta import Condition, Desired, Key, Kind, Object
 
-ALL_READY = "AllChecksPass"
-PENDING = "Pending"
+if TYPE_CHECKING:
+    from cobaltcore.runtime.cluster import Cluster
+
+StatusT_co = TypeVar("StatusT_co", covariant=True)
+ACTION_LIMIT = timedelta(seconds=30)
 
 
-@dataclass(slots=True)
-class Plan:
-    """What should be there, and what to report."""
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """An object to delete now, for example a failed Job that is to run again."""
 
-    objects: dict[tuple[Kind, Key], Desired] = field(default_factory=dict)
-    remove: list[tuple[Kind, Key]] = field(default_factory=list)
-    conditions: list[Condition] = field(default_factory=list)
-    complete: bool = True
+    kind: Kind
+    key: Key
+    propagation: Literal["Background", "Foreground"] = "Background"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An effect outside of apply: idempotent, named, bounded."""
+
+    name: str
+    run: "Callable[[Cluster], Awaitable[None]]"
+    limit: timedelta = ACTION_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """An event on the object."""
+
+    type: Literal["Normal", "Warning"]
+    reason: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The status of another object that this planner looks after."""
+
+    kind: Kind
+    live: Object
+    status: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A finalizer to remove from another object, after all actions succeeded."""
+
+    kind: Kind
+    live: Object
+    finalizer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Generic[StatusT_co]):
+    """Everything that follows from a scope."""
+
+    verdict: Verdict
+    """On the whole; becomes the condition Ready."""
+    conditions: Sequence[Condition] = ()
+    """The others, in order."""
+    status: StatusT_co | None = None
+    """Further fields; conditions and observedGeneration are filled in."""
+    objects: Sequence[Desired] = ()
+    keep: Collection[tuple[Kind, Key]] = ()
+    """Children that are neither changed nor pruned."""
+    prune: bool = False
+    """Whether `objects` and `keep` are all children that may exist."""
+    removals: Sequence[Removal] = ()
+    reports: Sequence[Report] = ()
+    actions: Sequence[Action] = ()
+    releases: Sequence[Release] = ()
+    notices: Sequence[Notice] = ()
     after: timedelta | None = None
-    status: dict[str, Any] = field(default_factory=dict)
+    """When to look again even if nothing changes."""
+    done: bool = False
+    """Of a teardown: nothing is left to do, the finalizer may go."""
 
     @property
     def ready(self) -> bool:
-        """Whether every step is."""
-        return self.conditions[0].status == "True"
-
-
-def plan(facts: Facts, steps: Sequence[Step], *, known: Iterable[Condition] = ()) -> Plan:
-    """Ask the steps in order; those whose needs are not met keep what they said before."""
-    made = Plan()
-    before = {each.type: each for each in known}
-    unready: dict[str, Verdict | None] = {}
-    for step in steps:
-        if not step.when(facts):
-            continue
-        blocker = next((c for c in unready if step.needs is None or c in step.needs), "")
-        if blocker:
-            made.complete = False
-            said = before.get(step.condition)
-            if said is None or said.status == "Unknown":
-                said = _pending(step, blocker)
-            made.conditions.append(said)
-            unready[step.condition] = None
-            continue
-        result = step.run(facts)
-        made.objects |= {(each.kind, each.key): each for each in result.objects}
-        made.remove += result.remove
-        made.status |= result.status
-        made.conditions.append(condition(step.condition, result.verdict))
-        made.after = _sooner(made.after, result.verdict)
-        if not isinstance(result.verdict, Ready):
-            unready[step.condition] = result.verdict
-    made.conditions.insert(0, _ready(unready))
-    return made
-
-
-def _ready(unready: Mapping[str, Verdict | None]) -> Condition:
-    """`Ready` is computed: it names the first step that is not, and why."""
-    for name, verdict in unready.items():
-        if verdict is not None:
-            message = f"{name}: {verdict.message}"
-            return Condition(type="Ready", status="False", reason=verdict.reason, message=message)
-    return Condition(type="Ready", status="True", reason=ALL_READY)
-
-
-def _pending(step: Step, blocker: str) -> Condition:
-    return Condition(
-        type=step.condition, status="Unknown", reason=PENDING, message=f"waits for {blocker}"
-    )
-
-
-def _sooner(known: timedelta | None, verdict: Verdict) -> timedelta | None:
-    asked = None if isinstance(verdict, Blocked) else verdict.after
-    times = [each for each in (known, asked) if each is not None]
-    return min(times) if times else None
+        return isinstance(self.verdict, Ready)

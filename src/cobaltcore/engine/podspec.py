@@ -1,199 +1,190 @@
 """Pods of a service: what all of them mount and how they are probed. Pure."""
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
-from cobaltcore.engine import configuration, oslo, uwsgi
-from cobaltcore.engine.configuration import Carried
-from cobaltcore.engine.definition import Facts, NodeAgent, Task, Workload
-from cobaltcore.engine.desired import names, pods
-from cobaltcore.engine.desired.mounts import Mount
-from cobaltcore.engine.desired.pods import Container, Rights
-from cobaltcore.runtime.meta import Object
+from cobaltcore.api.pods import Resources
+from cobaltcore.engine import access, configuration, oslo, uwsgi
+from cobaltcore.engine.configuration import RenderedConfig
+from cobaltcore.engine.definition import AnyScope, NodeAgent, Task, Workload
+from cobaltcore.engine.desired import containers, names, placement, probes
+from cobaltcore.engine.desired.containers import (
+    Container,
+    PodField,
+    Port,
+    SecretKey,
+    SecurityContext,
+)
+from cobaltcore.engine.desired.placement import LabelRequirement, Placement
+from cobaltcore.engine.desired.pods import Pod
+from cobaltcore.engine.desired.probes import HttpGet, Probe, Probes, TcpSocket
+from cobaltcore.engine.desired.volumes import Secret, Volume
 
-JOB_RESOURCES: Mapping[str, Any] = {
-    "requests": {"cpu": "100m", "memory": "128Mi"},
-    "limits": {"memory": "1Gi"},
-}
-URGENT_RESOURCES: Mapping[str, Any] = {
-    **JOB_RESOURCES,
-    "requests": {"cpu": "500m", "memory": "128Mi"},
-}
+JOB_RESOURCES = Resources(requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "1Gi"})
+URGENT_RESOURCES = Resources(requests={"cpu": "500m", "memory": "128Mi"}, limits={"memory": "1Gi"})
 """Of Jobs of Keystone: all other services wait for it, so it comes before their Jobs."""
-HELPER_RESOURCES: Mapping[str, Any] = {
-    "requests": {"cpu": "10m", "memory": "32Mi"},
-    "limits": {"memory": "256Mi"},
-}
-"""Of programs that run before or beside an agent of nodes."""
+HELPER_RESOURCES = Resources(requests={"cpu": "10m", "memory": "32Mi"}, limits={"memory": "256Mi"})
+"""Of init containers and sidecars."""
 
 
-def template(facts: Facts, workload: Workload) -> Object:
-    """The pods of a workload."""
-    spec = facts.service.base(facts.spec)
-    carried = configuration.carried(facts, workload.config)
-    settings = workload.settings(facts.spec)
-    agent = workload.agent
-    helpers = (agent.prepare, agent.beside) if agent else ((), ())
-    prepare, beside = ([_helper(facts, workload, carried, e) for e in each] for each in helpers)
-    return pods.template(
-        [_main(facts, workload, carried), *beside],
-        labels=facts.labels(workload.component),
-        annotations={names.SECRET_DIGEST: carried.secret_digest},
-        settings={
-            **pods.placement(spec, settings),
-            **(_on_nodes(facts, workload, agent) if agent else {}),
-            "terminationGracePeriodSeconds": spec.termination_grace_period_seconds or 30,
-        },
-        prepare=prepare,
+def pod(scope: AnyScope, workload: Workload) -> Pod:
+    """A pod of a workload."""
+    spec = scope.spec
+    config = configuration.rendered(scope, workload.config)
+    agent = workload.agent or NodeAgent()
+    sidecars = [_helper(scope, workload, config, task) for task in agent.sidecars]
+    return Pod(
+        containers=[_main(scope, workload, config), *sidecars],
+        init_containers=[_helper(scope, workload, config, task) for task in agent.init_containers],
+        labels=scope.labels(workload.component),
+        annotations={names.SECRET_DIGEST: config.secret_digest},
+        placement=_placement(scope, workload),
+        pull_secrets=spec.image_pull_secrets,
+        host_network=workload.agent is not None,
+        host_pid=agent.host_pid,
+        grace_period_seconds=spec.termination_grace_period_seconds or 30,
     )
 
 
-def job_template(facts: Facts, task: Task) -> Object:
+def job_pod(scope: AnyScope, task: Task) -> Pod:
     """The pod of a one-time command."""
-    spec = facts.service.base(facts.spec)
-    if task.prepares:
-        carried = configuration.preparation(facts)
-        mounts = carried.mounts(facts.service.config_dir)
+    if task.before_keystone:
+        config = configuration.for_migration(scope)
+        volumes = config.volumes(scope.service.config_dir)
     else:
-        carried = configuration.carried(facts)
-        mounts = _mounts(facts, carried)
+        config = configuration.rendered(scope)
+        volumes = _volumes(scope, config)
+    secrets = {name: SecretKey(*source) for name, source in task.secret_environment.items()}
     container = Container(
-        f"{facts.service.name}-{task.name}",
-        facts.service.image(facts.spec),
+        f"{scope.service.name}-{task.name}",
+        scope.image,
         task.command,
-        mounts=mounts,
-        environment=_environment(facts),
-        secret_environment=task.secret_environment,
-        environment_secret=carried.environment.key.name,
-        resources=JOB_RESOURCES if hasattr(facts.spec, "keystone") else URGENT_RESOURCES,
+        volumes=volumes,
+        environment={**_environment(scope), **secrets},
+        environment_secret=config.environment.key.name,
+        resources=JOB_RESOURCES if scope.spec.keystone is not None else URGENT_RESOURCES,
     )
-    return pods.template(
-        [container],
-        labels=facts.labels(task.name),
-        annotations={},
-        settings=pods.placement(spec),
+    return Pod(
+        containers=[container],
+        labels=scope.labels(task.name),
+        placement=placement.of(scope.spec),
+        pull_secrets=scope.spec.image_pull_secrets,
     )
 
 
-def _main(facts: Facts, workload: Workload, carried: Carried) -> Container:
-    spec = facts.service.base(facts.spec)
-    port = uwsgi.port(facts, workload)
+def _main(scope: AnyScope, workload: Workload, config: RenderedConfig) -> Container:
+    spec = scope.spec
+    port = uwsgi.port(scope, workload)
     sleep = 5 if spec.pre_stop_sleep_seconds is None else spec.pre_stop_sleep_seconds
-    secret = carried.environment.key.name
+    secret = config.environment.key.name
+    secrets = {name: SecretKey(secret, key) for name, key in workload.secret_environment.items()}
     return Container(
-        f"{facts.service.name}-{workload.component}",
-        facts.service.image(facts.spec),
-        uwsgi.command(facts, workload) if port else workload.command,
-        mounts=_workload_mounts(facts, workload, carried),
-        environment={**_environment(facts), **workload.environment},
+        f"{scope.service.name}-{workload.component}",
+        scope.image,
+        uwsgi.command(scope, workload) if port else workload.command,
+        volumes=_workload_volumes(scope, workload, config),
+        environment={**_workload_environment(scope, workload), **secrets},
         environment_secret=secret,
-        secret_environment={k: (secret, v) for k, v in workload.secret_environment.items()},
-        field_environment=workload.agent.values if workload.agent else {},
-        port=port,
-        probes=_probes(facts, workload, port) if port else {},
-        resources=pods.resources(workload.resources, workload.settings(facts.spec), spec),
-        pre_stop_sleep=sleep if port else 0,
-        rights=Rights(escalate=workload.escalates, privileged=workload.agent is not None),
+        ports=[Port("api", port)] if port else (),
+        probes=_probes(scope, workload, port) if port else _exec_probes(workload.readiness),
+        resources=containers.resources(workload.resources, workload.settings, spec),
+        security=_security(workload),
+        pre_stop_sleep_seconds=sleep if port else 0,
     )
 
 
-def _helper(facts: Facts, workload: Workload, carried: Carried, task: Task) -> Container:
-    """A program beside a node's agent: it sees what the agent sees."""
+def _helper(scope: AnyScope, workload: Workload, config: RenderedConfig, task: Task) -> Container:
+    """An init container or sidecar: it sees what the main container sees."""
     return Container(
-        f"{facts.service.name}-{task.name}",
-        facts.service.image(facts.spec),
+        f"{scope.service.name}-{task.name}",
+        scope.image,
         task.command,
-        mounts=_workload_mounts(facts, workload, carried),
-        environment={**_environment(facts), **workload.environment},
-        field_environment=workload.agent.values if workload.agent else {},
+        volumes=_workload_volumes(scope, workload, config),
+        environment=_workload_environment(scope, workload),
+        probes=_exec_probes(task.readiness),
         resources=HELPER_RESOURCES,
-        rights=Rights(privileged=True),
+        security=_security(workload),
     )
 
 
-def _on_nodes(facts: Facts, workload: Workload, agent: NodeAgent) -> dict[str, Any]:
-    """An agent is there for its node: it goes where the node is, whatever keeps others away."""
-    settings = workload.settings(facts.spec)
-    selector = (settings.node_selector if settings else None) or names.HYPERVISORS
-    found: dict[str, Any] = {
-        "nodeSelector": {**selector, **agent.labels},
-        "hostNetwork": True,
-        "dnsPolicy": "ClusterFirstWithHostNet",
-        "priorityClassName": "system-node-critical",
+def _security(workload: Workload) -> SecurityContext:
+    if workload.agent is not None:
+        return SecurityContext("privileged")
+    return SecurityContext("escalating" if workload.escalates else "unprivileged")
+
+
+def _placement(scope: AnyScope, workload: Workload) -> Placement:
+    agent = workload.agent
+    if agent is None:
+        return placement.of(workload.settings, scope.spec)
+    found = placement.on_hypervisors(workload.settings)
+    excluded = sorted(agent.excluded.items())
+    return replace(
+        found,
+        node_selector={**(found.node_selector or {}), **agent.labels},
+        required=[LabelRequirement(key, "NotIn", values) for key, values in excluded],
+    )
+
+
+def _workload_environment(
+    scope: AnyScope, workload: Workload
+) -> dict[str, str | SecretKey | PodField]:
+    fields = workload.agent.node_environment if workload.agent else {}
+    return {
+        **_environment(scope),
+        **workload.environment,
+        **{name: PodField(path) for name, path in fields.items()},
     }
-    if settings is None or settings.tolerations is None:
-        found["tolerations"] = [{"operator": "Exists"}]
-    if settings is not None and settings.priority_class_name:
-        found["priorityClassName"] = settings.priority_class_name
-    if agent.host_processes:
-        found["hostPID"] = True
-    if agent.without:
-        terms = [
-            {"key": key, "operator": "NotIn", "values": list(values)}
-            for key, values in sorted(agent.without.items())
-        ]
-        required = {"nodeSelectorTerms": [{"matchExpressions": terms}]}
-        found["affinity"] = {
-            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}
-        }
-    return found
 
 
-def _environment(facts: Facts) -> dict[str, str]:
-    config_dir = facts.service.config_dir
+def _environment(scope: AnyScope) -> dict[str, str]:
+    config_dir = scope.service.config_dir
     found = {
-        f"OS_{facts.service.name.upper()}_CONFIG_DIR": config_dir,
+        f"OS_{scope.service.name.upper()}_CONFIG_DIR": config_dir,
         "PATH": f"{names.VENV}/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "HOME": pods.STATE_DIR,
+        "HOME": containers.STATE_DIR,
     }
-    if _has_authority(facts):
+    if access.has_ca(scope):
         # Not every client of every service has an option for it.
         found["REQUESTS_CA_BUNDLE"] = oslo.CA_FILE
     return found
 
 
-def _has_authority(facts: Facts) -> bool:
-    auth = getattr(facts.spec, "keystone", None)
-    return auth is not None and auth.ca_secret_ref is not None
+def _volumes(scope: AnyScope, config: RenderedConfig) -> list[Volume]:
+    found = config.volumes(scope.service.config_dir)
+    keystone = scope.spec.keystone
+    if keystone is not None and keystone.ca_secret_ref is not None:
+        directory, _, file = oslo.CA_FILE.rpartition("/")
+        bundle = keystone.ca_secret_ref
+        items = {bundle.key: file} if bundle.key else {}
+        found.append(Volume("ca", directory, Secret(bundle.name, items)))
+    return [*found, *scope.service.volumes(scope)]
 
 
-def _mounts(facts: Facts, carried: Carried) -> list[Mount]:
-    found = carried.mounts(facts.service.config_dir)
-    if _has_authority(facts):
-        folder = oslo.CA_FILE.rpartition("/")[0]
-        found.append(Mount("ca", folder, secret=facts.spec.keystone.ca_secret_ref.name))
-    return [*found, *facts.service.mounts(facts)]
+def _workload_volumes(scope: AnyScope, workload: Workload, config: RenderedConfig) -> list[Volume]:
+    tls = _tls_volumes(scope) if workload.module else []
+    return [*_volumes(scope, config), *tls, *workload.volumes]
 
 
-def _workload_mounts(facts: Facts, workload: Workload, carried: Carried) -> list[Mount]:
-    tls = _tls_mounts(facts) if workload.module else []
-    return [*_mounts(facts, carried), *tls, *workload.mounts(facts)]
-
-
-def _tls_mounts(facts: Facts) -> list[Mount]:
-    tls = facts.service.base(facts.spec).tls
+def _tls_volumes(scope: AnyScope) -> list[Volume]:
+    tls = scope.spec.tls
     if tls is None or not tls.enabled:
         return []
-    given = tls.secret_ref.name if tls.secret_ref else ""
-    secret = given or names.certificate_secret(facts.key.name)
-    return [Mount("tls", uwsgi.TLS_DIR, secret=secret)]
+    external = tls.secret_ref.name if tls.secret_ref else ""
+    secret = external or names.certificate_secret(scope.name)
+    return [Volume("tls", uwsgi.TLS_DIR, Secret(secret))]
 
 
-def _probes(facts: Facts, workload: Workload, port: int) -> dict[str, Any]:
-    get = {"path": workload.health, "port": port, "scheme": uwsgi.scheme(facts).upper()}
-    return {
-        "startupProbe": {
-            "httpGet": get,
-            "periodSeconds": 1,
-            "failureThreshold": 120,
-            "timeoutSeconds": 5,
-        },
-        "readinessProbe": {"httpGet": get, "periodSeconds": 5, "timeoutSeconds": 5},
-        "livenessProbe": {
-            "tcpSocket": {"port": port},
-            "periodSeconds": 10,
-            "failureThreshold": 6,
-            "timeoutSeconds": 5,
-        },
-    }
+def _probes(scope: AnyScope, workload: Workload, port: int) -> Probes:
+    get = HttpGet(workload.health, port, uwsgi.scheme(scope).upper())
+    answers = Probe(get, timeout_seconds=5)
+    return Probes(
+        startup=replace(answers, period_seconds=1, failure_threshold=120),
+        readiness=replace(answers, period_seconds=5),
+        liveness=Probe(TcpSocket(port), period_seconds=10, timeout_seconds=5, failure_threshold=6),
+    )
+
+
+def _exec_probes(command: tuple[str, ...]) -> Probes:
+    """An agent may wait long for what it needs on its node: a restart would not help it."""
+    return probes.by_command(*command, startup_seconds=600) if command else Probes()

@@ -1,107 +1,185 @@
-"""Observe, plan, apply, report: the only file that sees both the pure side and the cluster."""
+"""Observe, plan, apply, report: the one reconcile loop of the product.
 
+An operator brings a Planner; everything with an effect is here. A reconcile that fails is reported
+on the object by `failed`, which the controller calls.
+"""
+
+import asyncio
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Generic
 
 import msgspec
 
-from cobaltcore.api.blocks import ServiceStatus
-from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, DEPLOYMENT, SECRET
-from cobaltcore.engine import access, sources, steps, uwsgi
-from cobaltcore.engine.definition import Facts, Service
-from cobaltcore.engine.desired import service as address
-from cobaltcore.engine.observe import Observed
-from cobaltcore.engine.operator import Context
-from cobaltcore.engine.plan import Plan, plan
-from cobaltcore.runtime import conditions, status
-from cobaltcore.runtime.apply import Applier, ForeignObject
-from cobaltcore.runtime.controller import Controller
-from cobaltcore.runtime.meta import Condition, Key, Kind, Object, key_of
+from cobaltcore.api.foreign.kubernetes import CONFIG_MAP
+from cobaltcore.engine import report
+from cobaltcore.engine.context import Context
+from cobaltcore.engine.observed import Contents, Observed
+from cobaltcore.engine.plan import Action, Plan, Removal
+from cobaltcore.engine.planner import Planner, Probe, ScopeT
+from cobaltcore.engine.scope import Answer
+from cobaltcore.engine.verdict import Blocked
+from cobaltcore.runtime import errors, fence, finalizers, status
+from cobaltcore.runtime.apply import Applier, ResourceConflict
+from cobaltcore.runtime.changeset import ChangeSet
+from cobaltcore.runtime.controller import (
+    Controller,
+    Source,
+    itself,
+    owner,
+    unless_own_status_update,
+)
+from cobaltcore.runtime.meta import Key, Kind, Object, key_of
 
+LOOK_AGAIN_AFTER_CONFLICT = timedelta(seconds=30)
+"""The conflicting object is not ours: its deletion may not trigger a reconcile."""
 KEPT_CONFIG_MAPS = 3
+"""A failed rollout needs the configuration of the pods that still run."""
 
 
-class ServiceController:
-    """Brings the objects of one service kind in order."""
+class Reconciler(Generic[ScopeT]):
+    """Runs one planner."""
 
-    def __init__(self, service: Service, context: Context) -> None:
-        self._service = service
+    def __init__(self, planner: Planner[ScopeT], context: Context) -> None:
+        self._planner = planner
         self._cluster = context.cluster
         self._clock = context.clock
-        self._manager = f"{service.name}-operator"
-        self._applier = Applier(context.cluster, manager=self._manager)
+        self._applier = Applier(context.cluster, manager=planner.manager)
         self.controller = Controller(
-            service.name,
+            planner.name,
             self.reconcile,
-            sources.sources(context.cluster, service),
+            self._sources(),
             clock=context.clock,
+            failed=self.failed,
         )
+        self._reporter = report.Reporter(context, planner, is_dirty=self.controller.queue.is_dirty)
 
     async def reconcile(self, key: Key) -> timedelta | None:
-        """One pass over one object."""
-        live = self._cluster.informer(self._service.kind).get(key)
-        if live is None or live["metadata"].get("deletionTimestamp"):
+        cached = self._cluster.informer(self._planner.kind)
+        live = cached.get(key)
+        if live is None:
             return None
-        facts = await self._observe(live)
-        made = self._plan(facts)
+        deleting = bool(live["metadata"].get("deletionTimestamp"))
+        finalizer = self._planner.finalizer
+        if deleting and not (finalizer and finalizers.present(live, finalizer)):
+            return None
+        fault = cached.faults.of(key)
+        if fault is not None and not deleting:
+            raise fault
+        if finalizer and not deleting:
+            live = await finalizers.add(self._cluster, self._planner.kind, live, finalizer)
         try:
-            if await self._apply(live, made) and made.ready:
-                # What was just written is not ready because its predecessor was.
-                facts = await self._observe(live)
-                made = self._plan(facts)
-        except ForeignObject as error:
-            made.conditions[0] = Condition(
-                type="Ready", status="False", reason="NameTaken", message=error.message
+            scope = await self._observe(live)
+        except msgspec.ValidationError as error:
+            await self._reporter.rejected(
+                live, Blocked("SpecInvalid", f"object is invalid: {error}")
             )
-        await self._report(facts, made)
-        return made.after
+            return None
+        if deleting:
+            return await self._tear_down(live, self._planner.teardown(scope))
+        return await self._converge(live, scope)
 
-    def _plan(self, facts: Facts) -> Plan:
-        known = facts.resource.status.conditions if facts.resource.status else []
-        return plan(facts, steps.chain(facts), known=known)
+    async def failed(self, key: Key, error: Exception, failures: int) -> None:
+        """Report a failed reconcile on the object; a fault that may pass is reported if it stays."""
+        live = self._cluster.informer(self._planner.kind).get(key)
+        if live is not None and not report.may_pass(error, failures):
+            await self._reporter.rejected(live, report.verdict_of(error))
 
-    async def _observe(self, live: Object) -> Facts:
-        resource = msgspec.convert(live, self._service.resource)
-        contents: dict[tuple[Kind, Key], Object] = {}
-        for kind, key in {*self._to_read(key_of(live), resource.spec)}:
-            found = await self._cluster.read(kind, key)
-            if found is not None:
-                contents[kind, key] = found
-        observed = Observed(
-            lambda kind, key: self._cluster.informer(kind).get(key),
-            lambda kind, index, value: self._cluster.informer(kind).find(index, value),
-            contents,
+    async def _converge(self, live: Object, scope: ScopeT) -> timedelta | None:
+        plan = self._planner.plan(scope)
+        try:
+            changes = await self._apply(live, plan)
+        except ResourceConflict as conflict:
+            hint = f"; {conflict.hint}" if conflict.hint else ""
+            verdict = Blocked("ResourceConflict", f"{conflict.message}{hint}")
+            await self._reporter.planned(scope, replace(plan, verdict=verdict))
+            return LOOK_AGAIN_AFTER_CONFLICT
+        if changes.changed and plan.ready:
+            # What was just written is not ready because its predecessor was.
+            scope = await self._observe(live, before=scope, changes=changes)
+            plan = self._planner.plan(scope)
+        await self._reporter.planned(scope, plan)
+        await self._act(plan)
+        return plan.after
+
+    async def _tear_down(self, live: Object, plan: Plan[object]) -> timedelta | None:
+        await self._apply(live, plan)
+        await self._reporter.notices(live, plan.notices)
+        await self._act(plan)
+        if plan.done:
+            kind, finalizer = self._planner.kind, self._planner.finalizer
+            await finalizers.remove(self._cluster, kind, live, finalizer)
+        return plan.after
+
+    async def _observe(
+        self, live: Object, *, before: ScopeT | None = None, changes: ChangeSet | None = None
+    ) -> ScopeT:
+        resource = msgspec.convert(live, self._planner.resource)
+        scope = self._planner.scope(
+            live=live,
+            resource=resource,
+            observed=self._caches(),
+            now=self._clock.now(),
+            random=os.urandom,
+            changes=changes,
         )
-        return Facts(self._service, live, resource, observed, self._clock.now(), os.urandom)
+        contents = await self._read(self._planner.contents(scope))
+        if before is not None and before.observed.contents == contents:
+            # The same input renders the same configuration.
+            scope = replace(scope, memo=before.memo)
+        scope = replace(scope, observed=replace(scope.observed, contents=contents))
+        if before is not None:
+            return replace(scope, answers=before.answers)
+        return replace(scope, answers=await self._ask(scope))
 
-    def _to_read(self, key: Key, spec: Any) -> Iterator[tuple[Kind, Key]]:
-        """Objects whose content a pass looks at."""
-        for kind, other in sources.concerned(self._service, key, spec):
-            if kind in (SECRET, CONFIG_MAP):
-                yield kind, other
-        for need in self._service.passwords(key.name, spec):
-            yield SECRET, Key(key.namespace, need.name)
-        for kind, name in self._service.generated(key.name):
-            yield kind, Key(key.namespace, name)
+    def _caches(self) -> Observed:
+        informer = self._cluster.informer
+        return Observed(
+            lambda kind, key: informer(kind).get(key),
+            lambda kind, index, value: informer(kind).find(index, value),
+            lambda kind, namespace: informer(kind).objects(namespace),
+        )
 
-    async def _apply(self, live: Object, made: Plan) -> bool:
-        """Write what differs; whether anything did."""
-        for kind, key in made.remove:
-            found = self._cluster.informer(kind).get(key)
-            if found is not None:
-                uid = found["metadata"]["uid"]
-                await self._cluster.client.delete(kind, key, uid=uid, propagation="Background")
-        changes = await self._applier.apply(made.objects.values(), owner=live)
-        if made.complete:
-            keep = {*made.objects, *self._recent_config_maps(live)}
-            kinds = [kind for kind, _ in sources.CHILDREN]
+    async def _read(self, wanted: Iterable[tuple[Kind, Key]]) -> Contents:
+        found: dict[tuple[Kind, Key], Object] = {}
+        for kind, key in dict.fromkeys(wanted):
+            content = await self._cluster.read(kind, key)
+            if content is not None:
+                found[kind, key] = content
+        return found
+
+    async def _ask(self, scope: ScopeT) -> Mapping[str, Answer[object]]:
+        probes = self._planner.probes
+        answers = await asyncio.gather(*(_answer(probe, scope) for probe in probes))
+        return {probe.name: answer for probe, answer in zip(probes, answers, strict=True)}
+
+    async def _apply(self, live: Object, plan: Plan[object]) -> ChangeSet:
+        for removal in plan.removals:
+            await self._remove(removal)
+        changes = await self._applier.apply(plan.objects, owner=live)
+        if plan.prune:
+            keep = {*plan.keep, *self._recent_config_maps(live)}
+            keep.update((each.kind, each.key) for each in plan.objects)
+            kinds = [child.kind for child in self._planner.children if child.pruned]
             await self._applier.prune(live, kinds, keep=keep)
-        return changes.changed
+        return changes
+
+    async def _remove(self, removal: Removal) -> None:
+        found = self._cluster.informer(removal.kind).get(removal.key)
+        if found is not None and not found["metadata"].get("deletionTimestamp"):
+            await self._cluster.client.delete(
+                removal.kind,
+                removal.key,
+                uid=found["metadata"]["uid"],
+                propagation=removal.propagation,
+            )
 
     def _recent_config_maps(self, live: Object) -> Iterable[tuple[Kind, Key]]:
-        """A rollout that goes wrong needs the configuration of the pods that still run."""
+        """The newest of each name, which ends in a digest of its content."""
+        if not any(child.kind == CONFIG_MAP for child in self._planner.children):
+            return []
         owned = self._cluster.informer(CONFIG_MAP).find("owner", live["metadata"]["uid"])
         newest = sorted(owned, key=lambda o: o["metadata"]["creationTimestamp"], reverse=True)
         kept: dict[str, list[Key]] = {}
@@ -110,35 +188,59 @@ class ServiceController:
             kept.setdefault(key.name.rpartition("-")[0], []).append(key)
         return [(CONFIG_MAP, key) for keys in kept.values() for key in keys[:KEPT_CONFIG_MAPS]]
 
-    async def _report(self, facts: Facts, made: Plan) -> None:
-        generation = facts.live["metadata"]["generation"]
-        before = facts.resource.status or ServiceStatus()
-        merged = conditions.merge(
-            before.conditions, made.conditions, now=facts.now, generation=generation
+    async def _act(self, plan: Plan[object]) -> None:
+        for report_ in plan.reports:
+            await status.write(
+                self._cluster,
+                report_.kind,
+                report_.live,
+                report_.status,
+                manager=self._planner.manager,
+            )
+        for action in plan.actions:
+            await self._run(action)
+        for release in plan.releases:
+            await finalizers.remove(self._cluster, release.kind, release.live, release.finalizer)
+
+    async def _run(self, action: Action) -> None:
+        fence.check()
+        try:
+            async with asyncio.timeout(action.limit.total_seconds()):
+                await action.run(self._cluster)
+        except TimeoutError as error:
+            seconds = action.limit.total_seconds()
+            raise errors.Unreachable(f"{action.name}: not done within {seconds:g} s") from error
+
+    def _sources(self) -> Iterable[Source]:
+        planner, cluster = self._planner, self._cluster
+        own = cluster.informer(planner.kind)
+        own.add_index("references", self._references, spec_only=True)
+        yield Source(
+            planner.kind, itself if planner.reads_own_status else unless_own_status_update
         )
-        told: dict[str, Any] = {
-            **(facts.live.get("status") or {}),
-            "conditions": msgspec.to_builtins(merged),
-            "observedGeneration": generation,
-            "endpoint": endpoint(facts),
-            **self._pods(facts),
-            **(access.credential_in_use(facts) if made.ready else {}),
-            **made.status,
-        }
-        kind = self._service.kind
-        await status.write(self._cluster, kind, facts.live, told, manager=self._manager)
+        for child in planner.children:
+            yield Source(child.kind, owner(planner.kind), child.scope)
+        for watch in planner.watches:
+            informer = cluster.informer(watch.kind, watch.scope)
+            for name, values in watch.indexes.items():
+                informer.add_index(name, values)
+            yield Source(watch.kind, watch.keys(cluster, planner.kind), watch.scope)
 
-    def _pods(self, facts: Facts) -> dict[str, Any]:
-        found = self._cluster.informer(DEPLOYMENT).get(facts.named("api"))
-        counts = (found or {}).get("status") or {}
-        selector = ",".join(f"{k}={v}" for k, v in sorted(facts.selector("api").items()))
-        return {
-            "replicas": counts.get("replicas", 0),
-            "readyReplicas": counts.get("readyReplicas", 0),
-            "selector": selector,
-        }
+    def _references(self, obj: Object) -> Iterable[str]:
+        try:
+            spec = msgspec.convert(obj, self._planner.resource).spec
+        except msgspec.ValidationError:
+            # The reconcile of the object itself reports it.
+            return
+        for kind, key in self._planner.references(key_of(obj), spec):
+            yield f"{kind.kind}/{key}"
 
 
-def endpoint(facts: Facts) -> str:
-    """The address of the API inside the cluster."""
-    return f"{uwsgi.scheme(facts)}://{address.host(facts.key)}:{facts.service.port}"
+async def _answer(probe: Probe[ScopeT], scope: ScopeT) -> Answer[object]:
+    try:
+        async with asyncio.timeout(probe.limit.total_seconds()):
+            return Answer(await probe.ask(scope))
+    except TimeoutError:
+        return Answer(fault=f"no answer within {probe.limit.total_seconds():g} s")
+    except errors.RuntimeFault as fault:
+        return Answer(fault=fault.message)

@@ -1,20 +1,21 @@
 """Which other objects a spec names: found by type, wherever they are in it. Pure."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
-from cobaltcore.api.blocks import AppCredentialRef, Dependency, Policy, SecretRef, ServiceSpec
-from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, SECRET
+from cobaltcore.api import base
+from cobaltcore.api.blocks import AppCredentialRef, Policy, SecretRef, ServiceSpec
+from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, SECRET, STATEFUL_SET
+from cobaltcore.api.foreign.mariadb import MARIADB
 from cobaltcore.api.storage import Rbd
 from cobaltcore.runtime.meta import Key, Kind
 
 MONITORS = "rook-ceph-mon-endpoints"
-"""The ConfigMap in which Rook tells where the monitors of its Ceph are."""
+"""The ConfigMap in which Rook publishes the monitors of its Ceph."""
 
 
-def named(namespace: str, spec: Any) -> Iterator[tuple[Kind, Key]]:
+def named(namespace: str, spec: ServiceSpec) -> Iterator[tuple[Kind, Key]]:
     """Secrets and ConfigMaps whose content the service needs."""
     for each in _structs(spec):
         if isinstance(each, SecretRef):
@@ -27,12 +28,23 @@ def named(namespace: str, spec: Any) -> Iterator[tuple[Kind, Key]]:
             yield CONFIG_MAP, Key(each.ceph_client_ref.namespace or namespace, MONITORS)
 
 
-def depended_on(spec: ServiceSpec) -> Iterator[Dependency]:
+def clusters(namespace: str, spec: ServiceSpec) -> Iterator[tuple[Kind, Key]]:
+    """The MariaDB and the Memcached that the service uses."""
+    if spec.database is not None and spec.database.cluster_ref is not None:
+        yield MARIADB, Key(namespace, spec.database.cluster_ref.name)
+    if spec.cache is not None and spec.cache.cluster_ref is not None:
+        yield STATEFUL_SET, Key(namespace, spec.cache.cluster_ref.name)
+
+
+def depended_on(namespace: str, spec: ServiceSpec) -> Iterator[tuple[Kind, Key]]:
     """Objects whose conditions are waited for."""
-    yield from spec.depends_on or ()
+    for each in spec.depends_on or ():
+        for definition in base.definitions():
+            if definition.kind.kind == each.kind:
+                yield definition.kind, Key(namespace, each.name)
 
 
-def _structs(value: Any) -> Iterator[msgspec.Struct]:
+def _structs(value: object) -> Iterator[msgspec.Struct]:
     if isinstance(value, msgspec.Struct):
         yield value
         for name in value.__struct_fields__:

@@ -1,40 +1,40 @@
-"""Finds what there is to run by walking folders; no list is kept by hand."""
+"""Finds operators: one per service, and folders with logic of their own; no list is kept by hand."""
 
-import importlib
-import pkgutil
+import importlib.util
 from collections.abc import Iterator
-from functools import partial
 
-from cobaltcore.engine import operator, sources
-from cobaltcore.engine.definition import Service
-from cobaltcore.engine.operator import Context, Operator
-from cobaltcore.engine.reconcile import ServiceController
-from cobaltcore.engine.rights import Rights
-from cobaltcore.runtime.controller import Controller
+from cobaltcore.api import base
+from cobaltcore.engine import definitions, operator
+from cobaltcore.engine.operator import Operator
+from cobaltcore.engine.service import ServicePlanner
+from cobaltcore.runtime.meta import Kind
 
-SERVICES = "cobaltcore.services"
 OPERATORS = "cobaltcore.operators"
-
-
-def services() -> Iterator[Service]:
-    """Every folder below services is one."""
-    root = importlib.import_module(SERVICES)
-    for folder in pkgutil.iter_modules(root.__path__, f"{SERVICES}."):
-        service: Service = importlib.import_module(f"{folder.name}.definition").SERVICE
-        yield service
 
 
 def operators() -> Iterator[Operator]:
     """One operator per service, and those with logic of their own."""
-    for service in services():
-        children = tuple(kind for kind, _ in sources.CHILDREN)
-        yield Operator(
-            service.name,
-            partial(_controllers, service),
-            rights=Rights(serves=(service.kind,), makes=children),
-        )
+    for service in definitions.services():
+        yield Operator(service.name, (ServicePlanner(service),))
     yield from operator.discover(OPERATORS)
 
 
-def _controllers(service: Service, context: Context) -> list[Controller]:
-    return [ServiceController(service, context).controller]
+def kinds_without_operator() -> list[Kind]:
+    """Kinds that the API server accepts and that no operator of this release serves."""
+    served = {kind for each in operators() for kind in each.rights.serves}
+    return [each.kind for each in base.definitions() if each.kind not in served]
+
+
+def find(name: str) -> Operator | None:
+    """The operator of that name; imports no other if its folder has the same name."""
+    if _is_folder(definitions.PACKAGE, name):
+        return Operator(name, (ServicePlanner(definitions.load(name)),))
+    if _is_folder(OPERATORS, name):
+        found = operator.load(f"{OPERATORS}.{name}")
+        if found.name == name:
+            return found
+    return next((each for each in operators() if each.name == name), None)
+
+
+def _is_folder(package: str, name: str) -> bool:
+    return name.isidentifier() and importlib.util.find_spec(f"{package}.{name}") is not None

@@ -1,6 +1,6 @@
 """What controllers may do in a cluster: data, and the rules that follow from it. Pure.
 
-Reading follows from the caches that controllers have; what they write is declared beside them.
+Reading follows from the caches that controllers have; what they write is declared next to them.
 """
 
 from collections import defaultdict
@@ -28,8 +28,8 @@ class Rights:
     """What a set of controllers writes."""
 
     serves: tuple[Kind, ...] = ()
-    """Kinds that it looks after: finalizers and status."""
-    makes: tuple[Kind, ...] = ()
+    """Kinds whose finalizers and status it writes."""
+    creates: tuple[Kind, ...] = ()
     """Kinds that it creates, changes and deletes."""
     extra: tuple[Rule, ...] = ()
 
@@ -47,14 +47,14 @@ def cluster_role(name: str, rights: Rights, reads: Iterable[Kind], **labels: str
 
 
 def _rules(rights: Rights, reads: Iterable[Kind]) -> Iterator[Rule]:
-    for kind in (*reads, *rights.serves, *rights.makes):
+    for kind in (*reads, *rights.serves, *rights.creates):
         yield Rule(kind.group, (kind.plural,), READ)
     for kind in rights.serves:
         yield Rule(kind.group, (kind.plural,), ("patch", "update"))
         yield Rule(kind.group, (f"{kind.plural}/status",), ("get", "patch", "update"))
         # Owner references that block a deletion ask for this one.
         yield Rule(kind.group, (f"{kind.plural}/finalizers",), ("update",))
-    for kind in rights.makes:
+    for kind in rights.creates:
         yield Rule(kind.group, (kind.plural,), WRITE)
     yield Rule(EVENT.group, (EVENT.plural,), ("create", "patch"))
     yield from rights.extra

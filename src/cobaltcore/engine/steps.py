@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from functools import partial
 
 from cobaltcore.api import base
-from cobaltcore.api.blocks import Dependency
+from cobaltcore.api.blocks import Dependency, ServiceSpec
 from cobaltcore.api.foreign import certmanager
-from cobaltcore.engine import access, conditioned, configuration, databases, running
-from cobaltcore.engine.definition import Facts, NotYet, Result, SecretNeed, Step, Workload
+from cobaltcore.engine import access, configuration, databases, readiness, workloads
+from cobaltcore.engine.definition import AnyScope, Result, SecretNeed, Step, Workload
 from cobaltcore.engine.desired import certificate, messaging, names, secret
 from cobaltcore.engine.uwsgi import is_encrypted
 from cobaltcore.engine.verdict import Blocked, Ready, Waiting
@@ -16,130 +16,126 @@ from cobaltcore.runtime import conditions
 from cobaltcore.runtime.meta import Desired, Kind
 
 PASSWORD_BYTES = 32
-BLOCKS = ("database", "messaging", "keystone")
-"""Parts of a spec without which a service that knows them cannot run."""
+EXTERNAL = "External"
+"""Reason where the user brings what is otherwise created."""
 
 
-def dependencies(facts: Facts) -> Result:
+def dependencies(scope: AnyScope) -> Result:
     """Wait for the conditions of other objects that the spec names."""
-    wanted: Iterable[Dependency] = facts.spec.depends_on or ()
-    for each in wanted:
-        problem = _unmet(facts, each)
+    for each in scope.spec.depends_on or ():
+        problem = _unmet(scope, each)
         if problem:
             return Result(Waiting("DependencyNotMet", problem))
     return Result(Ready("DependenciesMet"))
 
 
-def secrets(facts: Facts) -> Result:
-    """Wait for Secrets of others, and make those that nobody else provides."""
-    unset = [each for each in BLOCKS if getattr(facts.spec, each, facts) is None]
-    if unset:
-        return Result(
-            Blocked("SpecIncomplete", f"{', '.join(unset)}: unset, so nothing is started")
-        )
-    own = list(facts.service.passwords(facts.key.name, facts.spec))
-    objects = [_random(facts, need) for need in own]
-    missing = [text for n in access.secret_needs(facts) for text in access.lacks(facts, n)]
-    missing += [text for need in own for text in access.lacks(facts, need)]
+def secrets(scope: AnyScope) -> Result:
+    """Wait for Secrets of others, and create those that no one else provides."""
+    absent = [name for name in scope.service.required if _is_unset(scope.spec, name)]
+    if absent:
+        fields = ", ".join(f"spec.{name}" for name in absent)
+        verb = "is" if len(absent) == 1 else "are"
+        return Result(Blocked("SpecIncomplete", f"{fields} {verb} required"))
+    own = list(scope.service.passwords(scope.name, scope.spec))
+    objects = [_random(scope, need) for need in own]
+    needs = [*access.secret_needs(scope), *own]
+    missing = [text for need in needs for text in access.missing(scope, need)]
     if missing:
         return Result(Waiting("WaitingForSecrets", "; ".join(missing)), objects)
     return Result(Ready("SecretsAvailable"), objects)
 
 
-def endpoint_certificate(facts: Facts) -> Result:
-    """Have a certificate made for the endpoint, unless one is given."""
-    tls = facts.service.base(facts.spec).tls
+def endpoint_certificate(scope: AnyScope) -> Result:
+    """Request a certificate for the endpoint, unless the spec names one."""
+    tls = scope.spec.tls
     if tls is None or not tls.enabled:
-        return Result(Ready("NotRequired", "the endpoint speaks plain http"))
+        return Result(Ready("NotRequired", "the endpoint is plain http"))
     if tls.issuer_ref is None:
         if tls.secret_ref is None:
-            return Result(Blocked("IssuerMissing", "tls: set issuerRef or secretRef"))
-        return Result(Ready("Given"))
-    key = facts.beside(names.certificate_secret(facts.key.name))
-    apis = [running.address(facts, each.component) for each in facts.workloads() if each.module]
+            return Result(Blocked("IssuerMissing", "spec.tls: set issuerRef or secretRef"))
+        return Result(Ready(EXTERNAL, f"Secret {tls.secret_ref.name!r}"))
+    key = scope.sibling(names.certificate_secret(scope.name))
+    apis = [workloads.address(scope, each.component) for each in scope.workloads if each.module]
     wanted = certificate.certificate(
         key,
-        service=facts.key,
-        others=[each for each in apis if each != facts.key],
+        service=scope.key,
+        others=[each for each in apis if each != scope.key],
         secret=key.name,
         issuer=tls.issuer_ref,
-        labels=facts.labels(),
+        labels=scope.labels(),
     )
-    found = facts.observed.get(certmanager.CERTIFICATE, key)
-    if not conditioned.is_true(found, "Ready"):
-        why = conditioned.message(found, "Ready") or "not issued yet"
-        return Result(Waiting("CertificatePending", f"Certificate {key.name!r}: {why}"), [wanted])
+    verdict = readiness.of(scope.observed, certmanager.CERTIFICATE, key)
+    if not isinstance(verdict, Ready):
+        return Result(Waiting("CertificatePending", verdict.message), [wanted])
     return Result(Ready("Issued"), [wanted])
 
 
-def config(facts: Facts) -> Result:
+def config(scope: AnyScope) -> Result:
     """Render the configuration."""
-    try:
-        objects = [each for c in configuration.everything(facts) for each in c.objects()]
-    except configuration.PolicyProblem as problem:
-        return Result(Blocked("PolicyInvalid", f"policyOverrides: {problem}"))
-    except NotYet as pending:
-        return Result(Waiting(pending.reason, str(pending)))
+    objects = [each for c in configuration.everything(scope) for each in c.objects()]
     return Result(Ready("Rendered"), objects)
 
 
-def messaging_made(facts: Facts) -> Result:
-    """Have virtual hosts made where a broker of the cluster is used."""
-    given = facts.spec.messaging
-    if given.cluster_ref is None:
-        return Result(Ready("Given", "the broker is given, nothing is made on it"))
-    objects = list(_messaging_objects(facts))
-    unready = conditioned.first_unready(facts, objects)
+def virtual_hosts(scope: AnyScope) -> Result:
+    """Create virtual hosts where a RabbitMQ of the cluster is used."""
+    if access.required_messaging(scope).cluster_ref is None:
+        return Result(Ready(EXTERNAL, "external RabbitMQ; user and virtual host must exist there"))
+    objects = list(_messaging_objects(scope))
+    unready = readiness.first_unready(scope.observed, objects)
     if unready:
         return Result(Waiting("WaitingForMessaging", unready), objects)
     return Result(Ready("MessagingAvailable"), objects)
 
 
-def chain(facts: Facts) -> tuple[Step, ...]:
+def chain(scope: AnyScope) -> tuple[Step[ServiceSpec], ...]:
     """All steps of a service, its own ones in their place."""
     prepared = (
         Step("DependenciesReady", dependencies),
         Step("SecretsReady", secrets),
-        Step("CertificateReady", endpoint_certificate, when=is_encrypted),
+        Step("CertificateReady", endpoint_certificate, enabled_if=is_encrypted),
         Step("ConfigReady", config, needs=("DependenciesReady", "SecretsReady")),
-        Step("DatabaseReady", databases.made, needs=()),
-        Step("MessagingReady", messaging_made, when=_uses_broker, needs=()),
-        *facts.service.steps,
+        Step("DatabaseReady", databases.synced, needs=()),
+        Step("MessagingReady", virtual_hosts, enabled_if=_uses_broker, needs=()),
+        *scope.service.steps,
     )
     before = tuple(step.condition for step in prepared if step.gates)
     return (
         *prepared,
-        *_workload_steps(facts, before),
-        *facts.service.last_steps,
-        Step("APIReady", running.apis, needs=before),
+        *_workload_steps(scope, before),
+        *scope.service.last_steps,
+        Step("APIReady", workloads.apis, needs=before),
     )
 
 
-def _workload_steps(facts: Facts, before: tuple[str, ...]) -> Iterable[Step]:
+def _workload_steps(scope: AnyScope, before: tuple[str, ...]) -> Iterable[Step[ServiceSpec]]:
     groups: dict[str, list[Workload]] = {}
-    for each in facts.workloads():
+    for each in scope.workloads:
         groups.setdefault(each.condition, []).append(each)
     for condition, group in groups.items():
         needs = {need for each in group for need in each.needs}
-        run = partial(running.workloads, wanted=tuple(group))
+        run = partial(workloads.rolled_out, wanted=tuple(group))
         yield Step(condition, run, needs=(*before, *sorted(needs)))
 
 
-def _uses_broker(facts: Facts) -> bool:
-    return getattr(facts.spec, "messaging", None) is not None
+def _is_unset(spec: ServiceSpec, name: str) -> bool:
+    return name in spec.__struct_fields__ and getattr(spec, name) is None
 
 
-def _unmet(facts: Facts, wanted: Dependency) -> str:
+def _uses_broker(scope: AnyScope) -> bool:
+    return scope.spec.messaging is not None
+
+
+def _unmet(scope: AnyScope, wanted: Dependency) -> str:
     kind = _kind_named(wanted.kind)
     if kind is None:
-        return f"dependsOn: there is no kind {wanted.kind!r}"
-    found = facts.observed.get(kind, facts.beside(wanted.name))
+        return f"spec.dependsOn: there is no kind {wanted.kind!r}"
+    found = scope.observed.get(kind, scope.sibling(wanted.name))
     if found is None:
         return f"{wanted.kind} {wanted.name!r} does not exist"
     generation = found["metadata"]["generation"]
-    if conditions.is_true(conditioned.told(found), wanted.condition, generation=generation):
+    if conditions.is_true(conditions.of(found), wanted.condition, generation=generation):
         return ""
-    why = conditioned.message(found, wanted.condition)
+    why = readiness.message(found, wanted.condition)
     return f"{wanted.kind} {wanted.name!r} is not {wanted.condition}" + (f": {why}" if why else "")
 
 
@@ -147,18 +143,19 @@ def _kind_named(name: str) -> Kind | None:
     return next((d.kind for d in base.definitions() if d.kind.kind == name), None)
 
 
-def _random(facts: Facts, need: SecretNeed) -> Desired:
+def _random(scope: AnyScope, need: SecretNeed) -> Desired:
     keys = [key for key in need.keys if isinstance(key, str)]
-    made = {k: base64.urlsafe_b64encode(facts.random(PASSWORD_BYTES)).decode() for k in keys}
-    wanted = secret.secret(facts.beside(need.name), made, labels=facts.labels())
-    return wanted._replace(once=True)
+    values = {k: base64.urlsafe_b64encode(scope.random(PASSWORD_BYTES)).decode() for k in keys}
+    wanted = secret.secret(scope.sibling(need.name), values, labels=scope.labels())
+    return wanted._replace(once=True, kept=need.encrypts_data and scope.keeps_data)
 
 
-def _messaging_objects(facts: Facts) -> Iterable[Desired]:
-    given, name, labels = facts.spec.messaging, facts.key.name, facts.labels()
-    cluster = facts.beside(given.cluster_ref.name)
-    yield messaging.user(cluster, name, given.secret_ref.name, labels)
-    first = access.virtual_host(facts)
-    for each in facts.service.virtual_hosts(facts.spec, first):
+def _messaging_objects(scope: AnyScope) -> Iterable[Desired]:
+    block, name, labels = access.required_messaging(scope), scope.name, scope.labels()
+    assert block.cluster_ref is not None  # noqa: S101 the caller has checked it
+    cluster = scope.sibling(block.cluster_ref.name)
+    yield messaging.user(cluster, name, block.secret_ref.name, labels)
+    first = access.virtual_host(scope)
+    for each in scope.service.virtual_hosts(scope.spec, first):
         child = name if each == first else each.strip("/").lower()
         yield from messaging.objects(cluster, child, virtual_host=each, user=name, labels=labels)

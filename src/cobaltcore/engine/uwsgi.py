@@ -1,25 +1,25 @@
 """How an API runs under uWSGI. Pure."""
 
-from cobaltcore.engine.definition import Facts, Workload
+from cobaltcore.engine.definition import AnyScope, Workload
 from cobaltcore.engine.desired import inifile, names
 
 TLS_DIR = "/etc/tls"
 
 
-def is_encrypted(facts: Facts) -> bool:
+def is_encrypted(scope: AnyScope) -> bool:
     """Whether the endpoint speaks https."""
-    tls = facts.service.base(facts.spec).tls
+    tls = scope.spec.tls
     return tls is not None and tls.enabled
 
 
-def scheme(facts: Facts) -> str:
+def scheme(scope: AnyScope) -> str:
     """The scheme of the endpoint's address."""
-    return "https" if is_encrypted(facts) else "http"
+    return "https" if is_encrypted(scope) else "http"
 
 
-def port(facts: Facts, workload: Workload) -> int:
+def port(scope: AnyScope, workload: Workload) -> int:
     """The port that a workload's API answers at; 0 if it has none."""
-    return (workload.port or facts.service.port) if workload.module else 0
+    return (workload.port or scope.service.port) if workload.module else 0
 
 
 def file_name(workload: Workload) -> str:
@@ -27,15 +27,15 @@ def file_name(workload: Workload) -> str:
     return f"uwsgi-{workload.component}.ini"
 
 
-def command(facts: Facts, workload: Workload) -> tuple[str, ...]:
+def command(scope: AnyScope, workload: Workload) -> tuple[str, ...]:
     """What a container of the API runs."""
-    path = f"{facts.service.config_dir}/{file_name(workload)}"
+    path = f"{scope.service.config_dir}/{file_name(workload)}"
     return (f"{names.VENV}/bin/uwsgi", "--ini", path)
 
 
-def ini(facts: Facts, workload: Workload) -> str:
+def ini(scope: AnyScope, workload: Workload) -> str:
     """The content of the file. A changed certificate reloads it; requests are not cut."""
-    listen = f"0.0.0.0:{port(facts, workload)}"
+    listen = f"0.0.0.0:{port(scope, workload)}"
     options = {
         "module": f"{workload.module}:application",
         "master": "true",
@@ -53,9 +53,9 @@ def ini(facts: Facts, workload: Workload) -> str:
         "disable-logging": "true",
         # Neutron's OVN driver tells workers apart by when their server started.
         "start-time": "%t",
-        "pyargv": f"--config-dir {facts.service.config_dir}",
+        "pyargv": f"--config-dir {scope.service.config_dir}",
     }
-    if is_encrypted(facts):
+    if is_encrypted(scope):
         certificate, key = f"{TLS_DIR}/tls.crt", f"{TLS_DIR}/tls.key"
         options["https-socket"] = f"{listen},{certificate},{key}"
         options["touch-reload"] = certificate

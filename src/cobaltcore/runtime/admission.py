@@ -1,11 +1,11 @@
-"""Answers to the API server's admission and conversion reviews. No network here.
+"""Responses to admission and conversion reviews. No network here.
 
-A defaulting function returns the object as it should be, a validating one returns a Decision, a
-converting one returns the object in the wanted version. What they raise becomes a refusal whose
-text points to our log, because the exception itself may hold what a user must not see.
+A defaulting function returns the object with defaults, a validating one returns a Decision, a
+converting one returns the object in the desired version. An exception denies the request with a
+text that refers to the operator's log, because the exception may contain secrets.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -21,7 +21,7 @@ _log = log.get("webhook")
 
 
 class GroupVersionKind(Struct):
-    """The kind as which an object is reviewed."""
+    """The kind and version in which an object is reviewed."""
 
     group: str = ""
     version: str
@@ -29,7 +29,7 @@ class GroupVersionKind(Struct):
 
 
 class UserInfo(Struct):
-    """Who asks."""
+    """The user who sent the request."""
 
     username: str = ""
     uid: str = ""
@@ -37,7 +37,7 @@ class UserInfo(Struct):
 
 
 class AdmissionRequest(Struct):
-    """One object on its way into the cluster."""
+    """One object to be created, updated or deleted."""
 
     uid: str
     kind: GroupVersionKind
@@ -47,9 +47,9 @@ class AdmissionRequest(Struct):
     sub_resource: str = ""
     user_info: UserInfo = UserInfo()
     object: Object | None = None
-    """The object as asked for; none on DELETE."""
+    """The object as requested; None on DELETE."""
     old_object: Object | None = None
-    """The object as stored; none on CREATE."""
+    """The object as stored; None on CREATE."""
     dry_run: bool = False
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class AdmissionRequest(Struct):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether an object may enter; people read the message of a refusal and all warnings."""
+    """Whether a request is allowed; users see the message of a denial and all warnings."""
 
     allowed: bool = True
     message: str = ""
@@ -75,17 +75,23 @@ ALLOWED = Decision()
 
 Defaulting: TypeAlias = Callable[[AdmissionRequest], Awaitable[Object]]
 Validating: TypeAlias = Callable[[AdmissionRequest], Awaitable[Decision]]
+Advising: TypeAlias = Callable[[Object], Iterable[str]]
 Converting: TypeAlias = Callable[[Object, str], Awaitable[Object]]
-Answer: TypeAlias = Callable[[bytes], Awaitable[bytes]]
+Handler: TypeAlias = Callable[[bytes], Awaitable[bytes]]
+
+
+async def _advise(function: Advising, request: AdmissionRequest) -> Decision:
+    warnings = function(request.object) if request.object is not None else ()
+    return Decision(warnings=tuple(warnings))
 
 
 def denied(message: str, *, code: int = 403, warnings: tuple[str, ...] = ()) -> Decision:
-    """Refuse an object; the message says which field is wrong and what would be right."""
-    return Decision(False, message, code, warnings)  # noqa: FBT003 field of the record itself
+    """Deny a request; the message names the invalid field and a valid value."""
+    return Decision(False, message, code, warnings)  # noqa: FBT003 the field `allowed`
 
 
 class AdmissionReview(Struct):
-    """What the API server sends to defaulting and validating webhooks."""
+    """The request of defaulting and validating webhooks."""
 
     api_version: str
     request: AdmissionRequest
@@ -98,7 +104,7 @@ class _ConversionRequest(Struct):
 
 
 class ConversionReview(Struct):
-    """What the API server sends to converting webhooks."""
+    """The request of conversion webhooks."""
 
     api_version: str
     request: _ConversionRequest
@@ -113,41 +119,42 @@ _CONVERSION = msgspec.json.Decoder(ConversionReview)
 
 
 async def default(function: Defaulting, body: bytes) -> bytes:
-    """Answer a mutating review with the patch from the object as sent to what `function` makes."""
+    """Respond to a mutating review with the patch from the sent object to the defaulted one."""
     request = _ADMISSION.decode(body).request
     try:
         after = await function(request)
-    except Exception as error:  # noqa: BLE001 whatever a handler raises becomes a refusal
-        return _admission(request, _broken(request, error))
-    # Decoded once more, because the handler may have changed the first one in place.
+    except Exception as error:  # noqa: BLE001 any exception of a handler denies the request
+        return _admission(request, _internal_error(request, error))
+    # Decoded again, because the handler may have changed the first one in place.
     patch = jsonpatch.diff(_ADMISSION.decode(body).request.object, after)
     return _admission(request, ALLOWED, patch)
 
 
 async def validate(function: Validating, body: bytes) -> bytes:
-    """Answer a validating review with what `function` decides."""
+    """Respond to a validating review with the decision of `function`."""
     request = _ADMISSION.decode(body).request
     try:
         decision = await function(request)
-    except Exception as error:  # noqa: BLE001 whatever a handler raises becomes a refusal
-        decision = _broken(request, error)
+    except Exception as error:  # noqa: BLE001 any exception of a handler denies the request
+        decision = _internal_error(request, error)
     return _admission(request, decision)
 
 
 async def convert(functions: dict[tuple[str, str], Converting], body: bytes) -> bytes:
-    """Answer a conversion review; objects that have the wanted version stay as they are."""
+    """Respond to a conversion review; objects of the desired version stay unchanged."""
     request = _CONVERSION.decode(body).request
-    wanted = request.desired_api_version
+    desired = request.desired_api_version
     result: Object = {"status": "Success"}
     converted: list[Object] = []
     try:
-        converted = [await _convert(functions, obj, wanted) for obj in request.objects]
+        converted = [await _convert(functions, obj, desired) for obj in request.objects]
     except _NoConversion as error:
         result = {"status": "Failed", "message": str(error)}
-    except Exception as error:  # noqa: BLE001 whatever a handler raises becomes a failure
-        _log.error("conversion failed", wanted=wanted, uid=request.uid, exc_info=error)
+    except Exception as error:  # noqa: BLE001 any exception of a handler fails the conversion
+        _log.error("conversion failed", desired=desired, uid=request.uid, exc_info=error)
         message = (
-            f"conversion to {wanted} failed; the operator's log has the cause ({request.uid})"
+            f"conversion to {desired} failed with an internal error; "
+            f"see the operator's log (request {request.uid})"
         )
         result = {"status": "Failed", "message": message}
     response = {"uid": request.uid, "convertedObjects": converted, "result": result}
@@ -155,23 +162,23 @@ async def convert(functions: dict[tuple[str, str], Converting], body: bytes) -> 
 
 
 async def _convert(
-    functions: dict[tuple[str, str], Converting], obj: Object, wanted: str
+    functions: dict[tuple[str, str], Converting], obj: Object, desired: str
 ) -> Object:
-    if obj["apiVersion"] == wanted:
+    if obj["apiVersion"] == desired:
         return obj
-    function = functions.get((wanted.partition("/")[0], obj["kind"]))
+    function = functions.get((desired.partition("/")[0], obj["kind"]))
     if function is None:
         raise _NoConversion(
-            f"{obj['kind']} cannot be converted from {obj['apiVersion']} to {wanted}"
+            f"{obj['kind']} cannot be converted from {obj['apiVersion']} to {desired}"
         )
-    return await function(obj, wanted)
+    return await function(obj, desired)
 
 
-def _broken(request: AdmissionRequest, error: Exception) -> Decision:
+def _internal_error(request: AdmissionRequest, error: Exception) -> Decision:
     _log.error("admission failed", object=str(request), uid=request.uid, exc_info=error)
     return denied(
         f"{request} could not be checked because of an internal error; "
-        f"the operator's log has the cause (request {request.uid})",
+        f"see the operator's log (request {request.uid})",
         code=500,
     )
 
@@ -186,7 +193,7 @@ def _admission(
         response["status"] = {"code": decision.code, "message": decision.message}
     if patch:
         response["patchType"] = "JSONPatch"
-        # msgspec writes bytes as base64, which is the form the API server wants.
+        # msgspec encodes bytes as base64, as the API server expects.
         response["patch"] = msgspec.json.encode(patch)
     return _review("admission.k8s.io/v1", "AdmissionReview", response)
 
@@ -196,28 +203,36 @@ def _review(api_version: str, kind: str, response: Object) -> bytes:
 
 
 class Webhooks:
-    """Which function is asked about which kind, and under which path."""
+    """The webhook functions of all kinds, and their paths."""
 
     def __init__(self) -> None:
         self.defaulting_functions: dict[Kind, Defaulting] = {}
         self.validating_functions: dict[Kind, Validating] = {}
+        self.optional: set[Kind] = set()
+        """Kinds whose objects are accepted while the webhook server does not answer."""
         self._converting: dict[tuple[str, str], Converting] = {}
 
     def defaulting(self, kind: Kind, function: Defaulting) -> None:
-        """Let `function` complete every new or changed object of a kind."""
+        """Call `function` for every created or updated object of a kind."""
         _register(self.defaulting_functions, kind, function)
 
-    def validating(self, kind: Kind, function: Validating) -> None:
-        """Let `function` decide about every new, changed or deleted object of a kind."""
+    def validating(self, kind: Kind, function: Validating, *, optional: bool = False) -> None:
+        """Call `function` for every created, updated or deleted object of a kind."""
         _register(self.validating_functions, kind, function)
+        if optional:
+            self.optional.add(kind)
+
+    def advising(self, kind: Kind, function: Advising) -> None:
+        """Accept every object of a kind, and return the warnings of `function`."""
+        self.validating(kind, partial(_advise, function), optional=True)
 
     def converting(self, kind: Kind, function: Converting) -> None:
-        """Let `function` convert a kind between all its versions."""
+        """Call `function` to convert a kind between all its versions."""
         _register(self._converting, (kind.group, kind.kind), function)
 
-    def routes(self) -> dict[str, Answer]:
-        """Every path that is served, and what answers a review that is posted there."""
-        routes: dict[str, Answer] = {CONVERT_PATH: partial(convert, self._converting)}
+    def routes(self) -> dict[str, Handler]:
+        """The handler of every path."""
+        routes: dict[str, Handler] = {CONVERT_PATH: partial(convert, self._converting)}
         for kind, defaulting in self.defaulting_functions.items():
             routes[default_path(kind)] = partial(default, defaulting)
         for kind, validating in self.validating_functions.items():
@@ -229,16 +244,14 @@ CONVERT_PATH = "/convert"
 
 
 def default_path(kind: Kind) -> str:
-    """Where the defaulting function of a kind is served."""
     return f"/default/{kind.group or 'core'}/{kind.version}/{kind.plural}"
 
 
 def validate_path(kind: Kind) -> str:
-    """Where the validating function of a kind is served."""
     return f"/validate/{kind.group or 'core'}/{kind.version}/{kind.plural}"
 
 
 def _register(functions: dict[Any, Any], key: object, function: object) -> None:
     if key in functions:
-        raise ValueError(f"{key} has a webhook already")
+        raise ValueError(f"{key} already has a webhook")
     functions[key] = function

@@ -1,9 +1,9 @@
-"""Make the cluster look like the desired objects, with no request for what already does.
+"""Apply desired objects, with no request for those that have no drift.
 
-An object carries the digest of what we last applied. If the digest is the same and every field of
-ours still has its value, there is nothing to do. A field that left the desired state changes the
-digest, and server-side apply releases it. Some values come back in another spelling (1000m as 1);
-what the server made of our last request is remembered and compared instead.
+An object is annotated with the digest of what was last applied. If the digest is the same and every
+applied field still has its value, there is nothing to do. A field that left the desired state
+changes the digest, and server-side apply releases it. The server normalizes some values (1000m
+to 1); what it returned for the last request is remembered and compared instead.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -17,8 +17,8 @@ from cobaltcore.runtime.meta import Desired, Key, Kind, Object, key_of, owner_re
 APPLIED = "c5c3.io/applied"
 
 
-class ForeignObject(errors.RuntimeFault):
-    """An object that we want to make exists and belongs to somebody else."""
+class ResourceConflict(errors.RuntimeFault):
+    """A desired object exists and is managed or owned by something else."""
 
 
 class _Accepted(NamedTuple):
@@ -38,7 +38,7 @@ class Applier:
         """Apply objects in order, as children of `owner` if there is one."""
         changes = ChangeSet()
         for each in desired:
-            changes.add(await self._apply_one(each, owner))
+            changes.add(await self._apply_one(each, each.owner or owner))
         return changes
 
     async def prune(
@@ -62,14 +62,14 @@ class Applier:
         changes.add(Applied(kind, key, "deleted", obj))
 
     async def _apply_one(self, desired: Desired, owner: Object | None) -> Applied:
-        held_by = None if desired.kept else owner
-        kind, wanted = desired.kind, _marked(desired.kind, desired.body, held_by)
+        controller = None if desired.kept else owner
+        kind, wanted = desired.kind, _completed(desired.kind, desired.body, controller)
         key = key_of(wanted)
         live = await self._cluster.read(kind, key)
         if live is not None:
-            _refuse_foreign(kind, live, owner)
+            _check_ownership(kind, live, owner)
             if desired.once:
-                return await self._hold(kind, live, held_by)
+                return await self._set_owner(kind, live, controller)
             if self._converged(kind, key, wanted, live):
                 return Applied(kind, key, "unchanged", live)
         result = await self._send(kind, wanted, known=live is not None)
@@ -77,8 +77,8 @@ class Applier:
         self._cluster.observe(kind, result)
         return Applied(kind, key, _outcome(live, result), result)
 
-    async def _hold(self, kind: Kind, live: Object, owner: Object | None) -> Applied:
-        """Change nothing of an object but whether it goes with its owner."""
+    async def _set_owner(self, kind: Kind, live: Object, owner: Object | None) -> Applied:
+        """Change nothing but the owner, with which an object is garbage collected."""
         key, known = key_of(live), live["metadata"].get("ownerReferences") or []
         wanted = [owner_reference(owner)] if owner is not None else []
         if known == wanted or live["metadata"].get("deletionTimestamp"):
@@ -89,7 +89,7 @@ class Applier:
         return Applied(kind, key, "configured", result)
 
     async def _send(self, kind: Kind, wanted: Object, *, known: bool) -> Object:
-        """An object that we do not know is not taken over from another manager."""
+        """Fields of an object that the cache does not hold are not taken over by force."""
         try:
             return await self._cluster.client.apply(
                 kind, wanted, manager=self._manager, force=known
@@ -97,15 +97,15 @@ class Applier:
         except errors.Conflict as conflict:
             if known or conflict.reason != "Conflict":
                 raise
-            raise ForeignObject(
-                f"{kind.kind} {key_of(wanted)} exists and is managed by somebody else: "
+            raise ResourceConflict(
+                f'{kind.kind} "{key_of(wanted)}" exists and has another field manager: '
                 f"{conflict.message}",
                 hint="delete or rename that object",
             ) from conflict
 
     def _converged(self, kind: Kind, key: Key, wanted: Object, live: Object) -> bool:
         if live["metadata"].get("deletionTimestamp"):
-            # It cannot be changed any more; the pass that follows its deletion makes it anew.
+            # It cannot be changed any more; the reconcile after its deletion recreates it.
             return True
         annotations = live["metadata"].get("annotations") or {}
         if annotations.get(APPLIED) != _digest(wanted):
@@ -120,8 +120,8 @@ class Applier:
         )
 
 
-def _marked(kind: Kind, body: Mapping[str, Any], owner: Object | None) -> Object:
-    """Complete a desired object with type, owner and digest."""
+def _completed(kind: Kind, body: Mapping[str, Any], owner: Object | None) -> Object:
+    """Add type, owner reference and digest to a desired object."""
     meta = dict(body["metadata"])
     if owner is not None:
         meta["ownerReferences"] = [owner_reference(owner)]
@@ -143,17 +143,17 @@ def _digest(wanted: Object) -> str:
     return fingerprint
 
 
-def _refuse_foreign(kind: Kind, live: Object, owner: Object | None) -> None:
+def _check_ownership(kind: Kind, live: Object, owner: Object | None) -> None:
     meta = live["metadata"]
     references = meta.get("ownerReferences") or ()
     if owner is None or not references:
-        # What we made and nobody owns was kept for whoever wants it next.
+        # An object that was applied and has no owner was kept when its owner was deleted.
         ours = APPLIED in (meta.get("annotations") or {})
     else:
         ours = any(reference["uid"] == owner["metadata"]["uid"] for reference in references)
     if not ours:
-        raise ForeignObject(
-            f"{kind.kind} {key_of(live)} exists and does not belong to "
-            f"{owner['kind'] + ' ' + str(key_of(owner)) if owner else 'us'}",
+        expected = f'owned by {owner["kind"]} "{key_of(owner)}"' if owner else "managed by cobalt"
+        raise ResourceConflict(
+            f'{kind.kind} "{key_of(live)}" exists and is not {expected}',
             hint="delete or rename that object",
         )

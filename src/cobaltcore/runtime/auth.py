@@ -1,7 +1,7 @@
-"""As whom we speak to an API server: credentials from files and from exec plugins.
+"""Credentials for an API server: from files and from exec plugins.
 
-Both hand out the same Identity until it has changed, expired, or been refused, so the transport
-can tell by identity whether a request that was answered 401 is worth a second try.
+Both return the same Identity object until it has changed, expired, or been rejected, so the
+transport retries a request after a 401 only if it gets another one.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _log = log.get("auth")
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Whose server certificates are accepted; without an `authority` the system's list counts."""
+    """Which server certificates are trusted; the system's CA bundle without an `authority`."""
 
     authority: str | None = None
     verify: bool = True
@@ -37,25 +37,24 @@ class Trust:
     def context(self, pair: Pair | None = None) -> ssl.SSLContext:
         """TLS settings of a client that presents `pair`; SSLError or ValueError if unusable."""
         if self.authority == "":
-            raise ValueError("the authority is empty")
+            raise ValueError("the CA bundle is empty")
         context = ssl.create_default_context(cadata=self.authority)
-        # Newer Pythons refuse authorities without some optional extensions; kubectl takes them.
+        # Newer Pythons reject CAs without some optional extensions; kubectl accepts them.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if not self.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if pair is not None:
-            pair.use(context)
+            pair.load_into(context)
         return context
 
 
 def bearer(token: str) -> Headers:
-    """The header that carries a token."""
     return (("Authorization", f"Bearer {token}"),)
 
 
 class FileCredentials:
-    """What `read` returns, asked again as soon as one of the `watched` files changes."""
+    """The identity that `read` returns, read again when one of the `watched` files changes."""
 
     def __init__(self, read: Callable[[], Identity], *, watched: tuple[Path, ...] = ()) -> None:
         self._read = read
@@ -64,7 +63,6 @@ class FileCredentials:
         self._identity = read()
 
     async def identity(self) -> Identity:
-        """As whom to speak now."""
         stamp = files.stamp(*self._watched)
         if stamp != self._stamp:
             self._stamp = stamp
@@ -72,18 +70,18 @@ class FileCredentials:
         return self._identity
 
     def rejected(self, identity: Identity) -> None:
-        """Nothing to do: every request looks at the files anyway."""
+        """Nothing to do: every request checks the files anyway."""
 
     def _refresh(self) -> None:
         try:
             self._identity = self._read()
         except errors.ConfigError as error:
-            _log.warning("credentials cannot be read again, keeping the old", cause=error.message)
+            _log.warning("credentials not reloaded, the old ones stay", error=error.message)
 
 
 @dataclass(frozen=True, slots=True)
 class ExecPlugin:
-    """A program that prints an ExecCredential. `owner` says in errors where it is configured."""
+    """A program that prints an ExecCredential; errors name `owner` as where it is configured."""
 
     owner: str
     version: str
@@ -108,7 +106,7 @@ class _ExecCredential(Struct):
 
 
 class ExecCredentials:
-    """What a plugin printed, until it expires or the server refuses it."""
+    """The identity that a plugin printed, until it expires or the server rejects it."""
 
     def __init__(
         self, plugin: ExecPlugin, *, trust: Trust, clock: Clock, headers: Headers = ()
@@ -122,14 +120,14 @@ class ExecCredentials:
         self._one_run = asyncio.Lock()
 
     async def identity(self) -> Identity:
-        """As whom to speak now; runs the plugin when there is nothing valid at hand."""
+        """The current identity; runs the plugin if there is no valid one."""
         async with self._one_run:
             if self._identity is None or self._expired():
                 self._identity = self._accept(await self._run())
             return self._identity
 
     def rejected(self, identity: Identity) -> None:
-        """Forget what the server refused, unless a newer one came meanwhile."""
+        """Forget the rejected identity, unless there is a newer one already."""
         if identity is self._identity:
             self._identity = None
 
@@ -146,7 +144,7 @@ class ExecCredentials:
         try:
             context = self._trust.context(pair) if pair else None
         except ssl.SSLError as error:
-            raise self._fault("printed a client certificate and key that do not fit") from error
+            raise self._fault("printed a client certificate and key that do not match") from error
         self._expires = status.expiration_timestamp
         headers = self._headers + (bearer(status.token) if status.token else ())
         return Identity(headers, context)
@@ -193,7 +191,7 @@ class ExecCredentials:
         plugin = self._plugin
         return errors.ConfigError(
             f"{plugin.owner}: the exec plugin {plugin.command} {what}",
-            hint=plugin.install_hint or f"run {plugin.command} by hand to see what it says",
+            hint=plugin.install_hint or f"run {plugin.command} by hand to see its output",
         )
 
 

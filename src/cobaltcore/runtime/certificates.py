@@ -1,7 +1,7 @@
-"""X.509: a private authority, what it issues, and when to renew it.
+"""X.509: a private CA, the certificates that it issues, and when to renew them.
 
-Certificates and keys travel as PEM bytes; keys are ECDSA P-256 unless somebody brings another.
-Time is an argument, so that tests can turn it.
+Certificates and keys are PEM bytes; keys are ECDSA P-256 by default. Time is an argument, so that
+tests control it.
 """
 
 import ipaddress
@@ -35,7 +35,7 @@ KeyUsage = Literal[
 
 AUTHORITY_LIFETIME = timedelta(days=3650)
 SERVING_LIFETIME = timedelta(days=90)
-# Machines whose clocks are a little behind must accept a certificate that was made a moment ago.
+# Machines whose clocks are a little behind must accept a certificate that was just issued.
 CLOCK_SKEW = timedelta(minutes=5)
 RENEW_AFTER_SHARE = 2 / 3
 
@@ -53,11 +53,11 @@ _AUTHORITY_USAGES: tuple[KeyUsage, ...] = ("digital_signature", "key_cert_sign",
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whom a certificate is for.
+    """Subject and extensions of a certificate.
 
-    Kubernetes reads the name of a client certificate as the user, organizations as its groups.
-    `hosts` are DNS names and IP addresses. An `authority` may sign others; `path_length` limits how
-    many authorities may stand below it.
+    Kubernetes takes the common name of a client certificate as the user, organizations as groups.
+    `hosts` are DNS names and IP addresses. An `authority` may sign others; `path_length` limits the
+    number of intermediate CAs below it.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Subject:
 
 
 def authority(name: str, *, now: datetime, lifetime: timedelta = AUTHORITY_LIFETIME) -> Pair:
-    """Make a self-signed authority for leaves."""
+    """Issue a self-signed CA for leaf certificates."""
     subject = Subject(name, usages=(), key_usages=_AUTHORITY_USAGES, authority=True, path_length=0)
     return self_signed(subject, now=now, lifetime=lifetime)
 
@@ -84,7 +84,7 @@ def self_signed(
     lifetime: timedelta = SERVING_LIFETIME,
     key: keys.PrivateKey | None = None,
 ) -> Pair:
-    """Make a certificate for `subject` that vouches for itself."""
+    """Issue a self-signed certificate for `subject`."""
     own = key or keys.generate()
     name = _name(subject)
     builder = _builder(subject, key=own.public_key(), now=now, lifetime=lifetime)
@@ -99,7 +99,7 @@ def issue(
     lifetime: timedelta = SERVING_LIFETIME,
     key: keys.PrivateKey | None = None,
 ) -> Pair:
-    """Make a certificate for `subject`, signed by `issuer`."""
+    """Issue a certificate for `subject`, signed by `issuer`."""
     own = key or keys.generate()
     signer_name = x509.load_pem_x509_certificate(issuer.certificate).subject
     builder = _builder(subject, key=own.public_key(), now=now, lifetime=lifetime)
@@ -109,12 +109,12 @@ def issue(
 def serving(
     issuer: Pair, hosts: Sequence[str], *, now: datetime, lifetime: timedelta = SERVING_LIFETIME
 ) -> Pair:
-    """Make a server certificate for `hosts`, named after the first of them."""
+    """Issue a server certificate for `hosts`, named after the first of them."""
     return issue(issuer, Subject(hosts[0], hosts=hosts), now=now, lifetime=lifetime)
 
 
 def renew_at(certificate: bytes) -> datetime:
-    """When the certificate has lived two thirds of its life."""
+    """The end of two thirds of a certificate's lifetime."""
     parsed = x509.load_pem_x509_certificate(certificate)
     start, end = parsed.not_valid_before_utc, parsed.not_valid_after_utc
     return start + (end - start) * RENEW_AFTER_SHARE
@@ -123,7 +123,7 @@ def renew_at(certificate: bytes) -> datetime:
 def needs_renewal(
     certificate: bytes, *, now: datetime, hosts: Sequence[str] = (), issuer: bytes = b""
 ) -> bool:
-    """Tell whether a certificate is unreadable, old, another issuer's, or lacks one of `hosts`."""
+    """Whether a certificate is unreadable, due, of another issuer, or lacks one of `hosts`."""
     try:
         parsed = x509.load_pem_x509_certificate(certificate)
     except ValueError:
@@ -136,7 +136,7 @@ def needs_renewal(
 
 
 def issued_by(certificate: bytes, issuer: bytes) -> bool:
-    """Tell whether the key of `issuer` signed a certificate."""
+    """Whether the key of `issuer` signed a certificate."""
     try:
         x509.load_pem_x509_certificate(certificate).verify_directly_issued_by(
             x509.load_pem_x509_certificate(issuer)
@@ -147,13 +147,13 @@ def issued_by(certificate: bytes, issuer: bytes) -> bool:
 
 
 def validity(certificate: bytes) -> tuple[datetime, datetime]:
-    """From when and until when a certificate is valid; a ValueError if it cannot be read."""
+    """Start and end of a certificate's validity; a ValueError if it cannot be read."""
     parsed = x509.load_pem_x509_certificate(certificate)
     return parsed.not_valid_before_utc, parsed.not_valid_after_utc
 
 
 def is_authority(certificate: bytes) -> bool:
-    """Tell whether a certificate may sign others; a ValueError if it cannot be read."""
+    """Whether a certificate may sign others; a ValueError if it cannot be read."""
     parsed = x509.load_pem_x509_certificate(certificate)
     try:
         found = parsed.extensions.get_extension_for_class(x509.BasicConstraints)
@@ -162,25 +162,25 @@ def is_authority(certificate: bytes) -> bool:
     return found.value.ca
 
 
-def fits(pair: Pair) -> bool:
-    """Tell whether key and certificate belong together; a ValueError if one cannot be read."""
+def key_matches(pair: Pair) -> bool:
+    """Whether key and certificate belong together; a ValueError if one cannot be read."""
     public = x509.load_pem_x509_certificate(pair.certificate).public_key()
     return public == keys.load(pair.key).public_key()
 
 
 def split(chain: bytes) -> list[bytes]:
-    """The certificates of a chain or bundle, one by one; a ValueError if it cannot be read."""
+    """The certificates of a chain or bundle; a ValueError if it cannot be read."""
     return [_pem(each) for each in x509.load_pem_x509_certificates(chain)]
 
 
 def bundle(*certificates: bytes) -> bytes:
-    """Join PEM certificates into one trust bundle, each once, in the given order."""
+    """Join PEM certificates into one CA bundle, in order and without duplicates."""
     parsed = (each for pem in certificates for each in x509.load_pem_x509_certificates(pem))
     return b"".join(dict.fromkeys(_pem(each) for each in parsed))
 
 
 def write(pair: Pair, *, certificate: Path, key: Path) -> None:
-    """Write a pair to files that change as a whole; only the owner may read the key."""
+    """Write a pair to files, each atomically; only the owner may read the key."""
     files.replace(key, pair.key, mode=0o600)
     files.replace(certificate, pair.certificate, mode=0o644)
 
@@ -188,7 +188,6 @@ def write(pair: Pair, *, certificate: Path, key: Path) -> None:
 def _builder(
     subject: Subject, *, key: keys.PublicKey, now: datetime, lifetime: timedelta
 ) -> x509.CertificateBuilder:
-    """Everything but the issuer."""
     path_length = subject.path_length if subject.authority else None
     builder = (
         x509.CertificateBuilder()
@@ -249,7 +248,7 @@ def _alternative_names(certificate: x509.Certificate) -> set[x509.GeneralName]:
 
 
 def _key_usage(wanted: Sequence[KeyUsage]) -> x509.KeyUsage:
-    # Both of these only limit what a key agreement may be used for.
+    # Both of these only restrict key_agreement.
     agreement = not {"key_agreement", "encipher_only", "decipher_only"}.isdisjoint(wanted)
     return x509.KeyUsage(
         digital_signature="digital_signature" in wanted,

@@ -1,4 +1,4 @@
-"""What applying did, as data: feeds logs, events, plans and tests."""
+"""The outcome of applying, as data for logs, events, plans and tests."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ Outcome = Literal["created", "configured", "unchanged", "deleted"]
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of one object."""
+    """The outcome for one object."""
 
     kind: Kind
     key: Key
@@ -21,12 +21,11 @@ class Applied:
 
 @dataclass(slots=True)
 class ChangeSet:
-    """What became of all objects of a pass."""
+    """The outcomes for all objects of a reconcile."""
 
     entries: list[Applied] = field(default_factory=list)
 
     def add(self, entry: Applied) -> None:
-        """Record one outcome."""
         self.entries.append(entry)
 
     @property
@@ -35,7 +34,7 @@ class ChangeSet:
         return any(entry.outcome != "unchanged" for entry in self.entries)
 
     def summary(self) -> dict[str, int]:
-        """How many objects had each outcome, without those that were left alone."""
+        """How many objects had each outcome, without unchanged ones."""
         counts = Counter(entry.outcome for entry in self.entries)
         counts.pop("unchanged", None)
         return {str(outcome): count for outcome, count in counts.items()}

@@ -1,26 +1,26 @@
-"""All ways to speak to an API server. Nothing else in the project opens a connection to one."""
+"""The requests to an API server. Nothing else in the project opens a connection to one."""
 
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from typing import Any
 
 import msgspec
 
-from cobaltcore.runtime import errors, execution, paths, stream
+from cobaltcore.runtime import errors, execution, fence, paths, stream
+from cobaltcore.runtime.cached import CachedObject
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.counting import Count
-from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, Scope, key_of
+from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, WatchScope, key_of
 from cobaltcore.runtime.metrics import API_REQUESTS
-from cobaltcore.runtime.sighting import Sighting
 from cobaltcore.runtime.transport import Request, Response, Transport
 
 PAGE_SIZE = 500
 THROTTLED_TRIES = 5
 # The server sends a bookmark about once a minute, so a longer silence means a dead connection.
 WATCH_IDLE_SECONDS = 150
-WHOLE = "application/json"
+FULL = "application/json"
 PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 APPLY = "application/apply-patch+yaml"
@@ -28,21 +28,20 @@ MERGE = "application/merge-patch+json"
 
 
 class Client:
-    """A typed door to one API server."""
+    """A typed client of one API server."""
 
     def __init__(self, transport: Transport, *, clock: Clock | None = None) -> None:
         self._transport = transport
         self._clock = clock or SystemClock()
 
     async def get(self, kind: Kind, key: Key) -> Object:
-        """Read one object."""
         return await self._object(kind, Request("GET", paths.item(kind, key)))
 
     async def list_pages(
-        self, kind: Kind, scope: Scope = EVERYTHING, *, page_size: int = PAGE_SIZE
+        self, kind: Kind, scope: WatchScope = EVERYTHING, *, page_size: int = PAGE_SIZE
     ) -> AsyncIterator[tuple[list[Object], str]]:
         """Yield pages of objects, each with the resource version of the whole list."""
-        accept = PARTIAL_LIST if scope.metadata_only else WHOLE
+        accept = PARTIAL_LIST if scope.metadata_only else FULL
         token = ""
         while True:
             params = {"limit": str(page_size)}
@@ -62,12 +61,16 @@ class Client:
     async def watch(
         self,
         kind: Kind,
-        scope: Scope = EVERYTHING,
+        scope: WatchScope = EVERYTHING,
         *,
         version: str,
         initial: bool = False,
+        undecodable: Callable[[Exception], None] | None = None,
     ) -> AsyncGenerator[stream.WatchEvent]:
-        """Follow changes after `version`; with `initial` the present state comes first."""
+        """Watch changes after `version`; with `initial` the current state comes first.
+
+        An event that cannot be decoded is reported to `undecodable` and left out.
+        """
         seconds = random.randint(300, 600)  # noqa: S311 spreads reconnects, not a secret
         params = {
             "watch": "1",
@@ -78,15 +81,15 @@ class Client:
         params |= {"labelSelector": scope.selector} if scope.selector else {}
         if initial:
             params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
-        accept = PARTIAL if scope.metadata_only else WHOLE
+        accept = PARTIAL if scope.metadata_only else FULL
         path = paths.collection(kind, scope.namespace)
         request = Request("GET", path, params, accept=accept)
         API_REQUESTS.labels("WATCH", kind.kind).inc()
-        events = stream.Events()
+        events = stream.Events(undecodable)
         try:
-            async with self._transport.stream(request, idle_timeout=WATCH_IDLE_SECONDS) as pieces:
-                async for piece in pieces:
-                    for event in events.of(piece):
+            async with self._transport.stream(request, idle_timeout=WATCH_IDLE_SECONDS) as chunks:
+                async for chunk in chunks:
+                    for event in events.of(chunk):
                         yield event
         except errors.NotFound as error:
             raise _kind_missing(kind, error) from error
@@ -109,19 +112,21 @@ class Client:
         force: bool = True,
         dry_run: bool = False,
     ) -> Object:
-        """Apply the fields in `obj` as `manager`; `force` takes over fields that others set."""
+        """Apply `obj` as field manager `manager`; `force` takes over fields of other managers."""
         params = {"fieldManager": manager, "force": "true" if force else "false"}
         params |= {"dryRun": "All"} if dry_run else {}
         path = paths.item(kind, key_of(obj), subresource)
         body = msgspec.json.encode(obj)
         return await self._object(kind, Request("PATCH", path, params, body, APPLY))
 
-    async def apply_status(self, kind: Kind, obj: Mapping[str, Any], *, manager: str) -> Sighting:
-        """Apply the status in `obj` as `manager`, which takes over what others said."""
+    async def apply_status(
+        self, kind: Kind, obj: Mapping[str, Any], *, manager: str
+    ) -> CachedObject:
+        """Apply the status in `obj` as `manager`, taking over fields of other managers."""
         params = {"fieldManager": manager, "force": "true"}
         path = paths.item(kind, key_of(obj), "status")
         request = Request("PATCH", path, params, msgspec.json.encode(obj), APPLY)
-        return Sighting.read(await self._answer(kind, request))
+        return CachedObject.read(await self._body(kind, request))
 
     async def patch(
         self, kind: Kind, key: Key, patch: Mapping[str, Any], *, subresource: str = ""
@@ -140,7 +145,7 @@ class Client:
     async def delete(
         self, kind: Kind, key: Key, *, uid: str = "", version: str = "", propagation: str = ""
     ) -> None:
-        """Delete an object if it still is the one that was seen; one that is gone is fine."""
+        """Delete an object if it matches `uid` and `version`; not existing is fine."""
         preconditions = {"uid": uid, "resourceVersion": version}
         options: dict[str, Any] = {
             "preconditions": {name: value for name, value in preconditions.items() if value}
@@ -153,7 +158,7 @@ class Client:
             return
 
     async def raw(self, path: str, *, params: Mapping[str, str] | None = None) -> bytes:
-        """Read a path that is no object: versions, discovery, health, logs."""
+        """GET a path that is not an object: versions, discovery, health, logs."""
         response = await self._send("raw", Request("GET", path, params or {}))
         return response.body
 
@@ -164,22 +169,22 @@ class Client:
         *,
         container: str = "",
         stdin: bytes = b"",
-        within: timedelta = execution.PATIENCE,
+        within: timedelta = execution.TIMEOUT,
     ) -> execution.Completed:
-        """Run a program in a container of a pod; what is secret goes through `stdin`."""
+        """Run a command in a container of a pod; pass secrets on `stdin`."""
+        fence.check()
         API_REQUESTS.labels("EXEC", "Pod").inc()
         program = execution.Program(pod, tuple(command), container)
         return await execution.run(self._transport, program, stdin=stdin, within=within)
 
     async def close(self) -> None:
-        """Give up all connections."""
         await self._transport.close()
 
     async def _object(self, kind: Kind, request: Request) -> Object:
-        decoded: Object = msgspec.json.decode(await self._answer(kind, request))
+        decoded: Object = msgspec.json.decode(await self._body(kind, request))
         return decoded
 
-    async def _answer(self, kind: Kind, request: Request) -> bytes:
+    async def _body(self, kind: Kind, request: Request) -> bytes:
         try:
             response = await self._send(kind.kind, request)
         except errors.NotFound as error:
@@ -191,6 +196,8 @@ class Client:
 
     async def _send(self, label: str, request: Request) -> Response:
         for attempt in range(THROTTLED_TRIES):
+            if request.method != "GET":
+                fence.check()
             _counter(request.method, label).inc()
             response = await self._transport.send(request)
             if response.status != 429 or attempt == THROTTLED_TRIES - 1:
@@ -205,7 +212,7 @@ class Client:
 
 @cache
 def _counter(method: str, label: str) -> Count:
-    """The counter of one sort of request; methods and kinds are few."""
+    """The counter of a method and a kind, of which there are few."""
     return API_REQUESTS.labels(method, label)
 
 

@@ -1,37 +1,47 @@
 """One API server as a manager sees it: a client and one shared informer per kind.
 
-Kinds with content that is large or secret are cached by their metadata only; the content of those
-objects that somebody reads is fetched once per version and kept as long as it is current.
+Kinds whose content is large or secret are cached by their metadata only, see `contents`.
 """
 
 import asyncio
+from collections.abc import Mapping
 
-from cobaltcore.runtime import errors
+from cobaltcore.runtime import contents, errors
+from cobaltcore.runtime.cached import CachedObject
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.clock import Clock, SystemClock
+from cobaltcore.runtime.contents import Contents
 from cobaltcore.runtime.informer import Informer
-from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, Scope
-from cobaltcore.runtime.sighting import Sighting
-from cobaltcore.runtime.store import Change, version_of
+from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, WatchScope
+from cobaltcore.runtime.store import version_of
 
 
 class Cluster:
     """A named cluster: `control-plane`, `hypervisor`, … (the lab maps all of them to one)."""
 
-    def __init__(self, client: Client, *, name: str = "local", clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        name: str = "local",
+        content_labels: Mapping[str, str] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self.name = name
         self.client = client
+        self._content_labels = content_labels or {}
         self._clock = clock or SystemClock()
         self._informers: dict[Kind, Informer] = {}
-        self._contents: dict[tuple[Kind, Key], Object] = {}
+        self._contents: dict[Kind, Contents] = {}
 
     @property
     def informers(self) -> list[Informer]:
-        """All informers asked for so far."""
-        return list(self._informers.values())
+        """All informers requested so far."""
+        watched = (each.watched for each in self._contents.values())
+        return [*self._informers.values(), *(each for each in watched if each is not None)]
 
-    def informer(self, kind: Kind, scope: Scope = EVERYTHING) -> Informer:
-        """The one cache of a kind; the first to ask decides what part of it is cached."""
+    def informer(self, kind: Kind, scope: WatchScope = EVERYTHING) -> Informer:
+        """The one cache of a kind; the first request decides what part of it is cached."""
         known = self._informers.get(kind)
         if known is not None and scope not in (EVERYTHING, known.scope):
             raise ValueError(f"{kind} is cached as {known.scope} already, not as {scope}")
@@ -39,7 +49,15 @@ class Cluster:
             known = Informer(self.client, kind, scope, cluster=self.name, clock=self._clock)
             self._informers[kind] = known
             if scope.metadata_only:
-                known.on_change(lambda change: self._drop_outdated(kind, change))
+                self._contents[kind] = contents.watch(
+                    self.client,
+                    kind,
+                    scope,
+                    self._content_labels,
+                    cluster=self.name,
+                    clock=self._clock,
+                )
+                known.on_change(self._contents[kind].drop_outdated)
         return known
 
     async def synced(self) -> None:
@@ -47,13 +65,13 @@ class Cluster:
         await asyncio.gather(*(informer.synced.wait() for informer in self.informers))
 
     async def read(self, kind: Kind, key: Key) -> Object | None:
-        """The whole object or None; asks the server only for content that is not cached."""
+        """The whole object or None; sends a request only for content that is not cached."""
         informer = self.informer(kind)
         known = informer.get(key)
-        if known is None or not informer.scope.metadata_only:
+        if known is None or kind not in self._contents:
             return known
-        content = self._contents.get((kind, key))
-        if content is not None and version_of(content) >= version_of(known):
+        content = self._contents[kind].get(key, version=version_of(known))
+        if content is not None:
             return content
         try:
             content = await self.client.get(kind, key)
@@ -63,20 +81,16 @@ class Cluster:
         return content
 
     def observe(self, kind: Kind, obj: Object) -> None:
-        """Take in an answer of the server, ahead of the watch."""
-        self.see(kind, Sighting.of(obj))
+        """Cache a response of the server, ahead of the watch."""
+        self.observe_cached(kind, CachedObject.of(obj))
 
-    def see(self, kind: Kind, seen: Sighting) -> None:
-        """Take in a state of an object, ahead of the watch."""
+    def observe_cached(self, kind: Kind, state: CachedObject) -> None:
+        """As `observe`, for a version that may not be decoded yet."""
         informer = self.informer(kind)
-        if informer.scope.metadata_only:
-            obj = self._contents[kind, seen.key] = seen.object
-            seen = Sighting.of({name: obj[name] for name in ("apiVersion", "kind", "metadata")})
-        informer.observe(seen)
-
-    def _drop_outdated(self, kind: Kind, change: Change) -> None:
-        content = self._contents.get((kind, change.key))
-        if content is None:
-            return
-        if change.after is None or version_of(content) < change.after.version:
-            del self._contents[kind, change.key]
+        if kind in self._contents:
+            self._contents[kind].put(state)
+            obj = state.object
+            state = CachedObject.of(
+                {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
+            )
+        informer.observe(state)

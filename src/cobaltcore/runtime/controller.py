@@ -1,7 +1,8 @@
-"""From changes to passes: sources name the keys that a change concerns, workers run the passes.
+"""From changes to reconciles: sources map a change to keys, workers reconcile the keys.
 
-A pass gets a key, looks at the caches and makes the world fit. It returns how long to wait before
-looking again (None: until something changes), or raises: then it is tried again, later each time.
+A reconcile gets a key, reads the caches and brings the cluster to the desired state. It returns
+after what time to reconcile again (None: when something changes), or raises: then the key is
+retried with back-off.
 """
 
 import asyncio
@@ -14,42 +15,46 @@ from cobaltcore.runtime import errors, log
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.deadline import Limit
-from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Scope
-from cobaltcore.runtime.metrics import PASS_SECONDS, PASSES, QUEUE_DEPTH
+from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, WatchScope
+from cobaltcore.runtime.metrics import QUEUE_DEPTH, RECONCILE_SECONDS, RECONCILES
 from cobaltcore.runtime.queue import Queue
 from cobaltcore.runtime.store import Change
 
-Pass = Callable[[Key], Awaitable[timedelta | None]]
+Reconcile = Callable[[Key], Awaitable[timedelta | None]]
 KeysOf = Callable[[Change], Iterable[Key]]
+Failed = Callable[[Key, Exception, int], Awaitable[None]]
+"""Reports a failed reconcile: key, cause, failures in a row."""
+
+RECONCILE_TIMEOUT = timedelta(minutes=5)
 
 _log = log.get("controller")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A kind whose changes concern a controller, and whom they concern."""
+    """A kind that a controller watches, and the keys to reconcile after a change."""
 
     kind: Kind
     keys: KeysOf
-    scope: Scope = EVERYTHING
+    scope: WatchScope = EVERYTHING
     cluster: str = "local"
 
 
 def itself(change: Change) -> Iterable[Key]:
-    """The changed object is the one to look at."""
+    """Reconcile the changed object."""
     return (change.key,)
 
 
-def unless_told(change: Change) -> Iterable[Key]:
-    """The changed object is the one to look at, unless we have just told its status ourselves.
+def unless_own_status_update(change: Change) -> Iterable[Key]:
+    """Reconcile the changed object, except after a status update of this process.
 
-    For controllers that never read back what they tell: saves a pass per status.
+    For controllers that do not read their own status: saves a reconcile per status update.
     """
-    return () if change.told else (change.key,)
+    return () if change.own_status_update else (change.key,)
 
 
 def owner(kind: Kind) -> KeysOf:
-    """The controlling owner of the changed object is the one to look at."""
+    """Reconcile the owners of the changed object that are of `kind`."""
 
     def keys(change: Change) -> Iterable[Key]:
         references = change.latest["metadata"].get("ownerReferences") or ()
@@ -63,7 +68,7 @@ def owner(kind: Kind) -> KeysOf:
 
 
 def referrers(cluster: Cluster, kind: Kind, index: str) -> KeysOf:
-    """Objects of `kind` that `index` found to name the changed object are to look at."""
+    """Reconcile objects of `kind` that refer to the changed object according to `index`."""
 
     def keys(change: Change) -> Iterable[Key]:
         for obj in cluster.informer(kind).find(index, str(change.key)):
@@ -78,32 +83,32 @@ class Controller:
     def __init__(
         self,
         name: str,
-        reconcile: Pass,
+        reconcile: Reconcile,
         sources: Iterable[Source],
         *,
         workers: int = 4,
-        pass_timeout: timedelta = timedelta(minutes=5),
         clock: Clock | None = None,
+        failed: Failed | None = None,
     ) -> None:
         self.name = name
         self.sources = tuple(sources)
         self._reconcile = reconcile
         self._workers = workers
-        self._timeout = pass_timeout.total_seconds()
         self._clock = clock or SystemClock()
+        self._report = failed
         self.queue: Queue[Key] = Queue(clock=self._clock)
         self._stopping = False
         QUEUE_DEPTH.labels(name).set_function(partial(len, self.queue))
-        self._done = PASSES.labels(name, "done")
-        self._seconds = PASS_SECONDS.labels(name)
+        self._done = RECONCILES.labels(name, "done")
+        self._seconds = RECONCILE_SECONDS.labels(name)
 
-    def notice(self, source: Source, change: Change) -> None:
-        """Ask for passes over the keys that a change concerns."""
+    def enqueue(self, source: Source, change: Change) -> None:
+        """Add the keys that a change concerns to the queue."""
         for key in source.keys(change):
-            self.queue.add(key, patient=change.initial)
+            self.queue.add(key, initial=change.initial)
 
     async def run(self) -> None:
-        """Work until cancelled or told to stop."""
+        """Reconcile until cancelled or stopped."""
         self._stopping = False
         try:
             async with asyncio.TaskGroup() as group:
@@ -113,12 +118,12 @@ class Controller:
             self.queue.close()
 
     def stop(self) -> None:
-        """Finish the passes that run and take no new ones."""
+        """Finish running reconciles and start no new ones."""
         self._stopping = True
         self.queue.wake_all()
 
     async def _work(self) -> None:
-        limit = Limit(self._timeout)
+        limit = Limit(RECONCILE_TIMEOUT.total_seconds())
         try:
             while not self._stopping:
                 key = await self.queue.get(unless=lambda: self._stopping)
@@ -130,7 +135,7 @@ class Controller:
 
     async def _handle(self, key: Key, limit: Limit) -> None:
         try:
-            await self._pass(key, limit)
+            await self._reconcile_once(key, limit)
         except asyncio.CancelledError:
             # Somebody else may finish it: the key must not be lost with this worker.
             self.queue.add(key)
@@ -138,16 +143,16 @@ class Controller:
         finally:
             self.queue.done(key)
 
-    async def _pass(self, key: Key, limit: Limit) -> None:
+    async def _reconcile_once(self, key: Key, limit: Limit) -> None:
         started = self._clock.monotonic()
         with log.Context(controller=self.name, key=key):
             try:
                 with limit:
                     after = await self._reconcile(key)
             except errors.Conflict as conflict:
-                self._failed(key, "conflict", conflict)
-            except Exception as error:  # noqa: BLE001 a pass may fail in any way and is tried again
-                self._failed(key, "error", error)
+                await self._failed(key, "conflict", conflict)
+            except Exception as error:  # noqa: BLE001 any failure is logged and retried
+                await self._failed(key, "error", error)
             else:
                 self._done.inc()
                 self.queue.forget(key)
@@ -155,11 +160,22 @@ class Controller:
                     self.queue.add_after(key, after.total_seconds())
         self._seconds.observe(self._clock.monotonic() - started)
 
-    def _failed(self, key: Key, outcome: str, error: Exception) -> None:
-        PASSES.labels(self.name, outcome).inc()
+    async def _failed(self, key: Key, outcome: str, error: Exception) -> None:
+        RECONCILES.labels(self.name, outcome).inc()
         at_least = error.retry_after if isinstance(error, errors.ApiError) else 0
         delay = self.queue.retry(key, at_least=at_least)
         known = isinstance(error, errors.RuntimeFault)
         message = str(error) or type(error).__name__
-        report = _log.debug if outcome == "conflict" else _log.warning
-        report("pass failed", error=message, retry_in=round(delay, 2), exc_info=not known)
+        log_message = _log.debug if outcome == "conflict" else _log.warning
+        log_message(
+            "reconcile failed", error=message, retry_in=round(delay, 2), exc_info=not known
+        )
+        if self._report is None:
+            return
+        try:
+            await self._report(key, error, self.queue.failures(key))
+        except Exception as fault:  # noqa: BLE001 the worker goes on with other keys
+            known = isinstance(fault, errors.RuntimeFault)
+            _log.warning(
+                "failure not reported on the object", error=str(fault), exc_info=not known
+            )

@@ -1,7 +1,7 @@
-"""Prometheus figures that cost next to nothing to keep.
+"""Prometheus metrics with little cost per update.
 
-What is counted all the time is a plain number until somebody asks for it; the library's own
-counters take a lock and check themselves every time.
+A counter is a plain number until it is scraped; the library's own counters take a lock and
+validate their labels with every update.
 """
 
 from bisect import bisect_left
@@ -15,7 +15,7 @@ from prometheus_client.utils import floatToGoString
 
 
 class Count:
-    """How often something has happened."""
+    """A counter with fixed label values."""
 
     __slots__ = ("value",)
 
@@ -23,12 +23,11 @@ class Count:
         self.value = 0
 
     def inc(self) -> None:
-        """It happened again."""
         self.value += 1
 
 
 class Durations:
-    """How long something took, each time."""
+    """A histogram with fixed label values."""
 
     __slots__ = ("bounds", "seconds", "within")
 
@@ -38,57 +37,52 @@ class Durations:
         self.seconds = 0.0
 
     def observe(self, seconds: float) -> None:
-        """It took that long this time."""
         self.within[bisect_left(self.bounds, seconds)] += 1
         self.seconds += seconds
 
 
 class Counts(Collector):
-    """Counts of one name, by the values of its labels."""
+    """A counter with labels."""
 
     def __init__(
-        self, name: str, about: str, labels: Sequence[str], *, registry: CollectorRegistry
+        self, name: str, help_: str, labels: Sequence[str], *, registry: CollectorRegistry
     ) -> None:
-        self._name, self._about, self._labels = name, about, labels
+        self._name, self._help, self._labels = name, help_, labels
         self._children: dict[tuple[str, ...], Count] = {}
         registry.register(self)
 
     def labels(self, *values: str) -> Count:
-        """The one with these values."""
         return self._children.setdefault(values, Count())
 
     def collect(self) -> Iterable[Metric]:
-        """Tell all of them."""
-        family = CounterMetricFamily(self._name, self._about, labels=self._labels)
+        family = CounterMetricFamily(self._name, self._help, labels=self._labels)
         for values, count in self._children.items():
             family.add_metric(values, count.value)
         return [family]
 
 
 class Histogram(Collector):
-    """Durations of one name, by the values of its labels."""
+    """A histogram of durations with labels."""
 
     def __init__(
         self,
         name: str,
-        about: str,
+        help_: str,
         labels: Sequence[str],
         *,
         bounds: Sequence[float],
         registry: CollectorRegistry,
     ) -> None:
-        self._name, self._about, self._labels = name, about, labels
+        self._name, self._help, self._labels = name, help_, labels
         self._bounds = bounds
         self._children: dict[tuple[str, ...], Durations] = {}
         registry.register(self)
 
     def labels(self, *values: str) -> Durations:
-        """The one with these values."""
         return self._children.setdefault(values, Durations(self._bounds))
 
     def collect(self) -> Iterable[Metric]:
-        """Tell all of them."""
-        family = HistogramMetricFamily(self._name, self._about, labels=self._labels)
+        family = HistogramMetricFamily(self._name, self._help, labels=self._labels)
         names = [*map(floatToGoString, self._bounds), "+Inf"]
         for values, each in self._children.items():
             up_to = accumulate(each.within)

@@ -1,4 +1,4 @@
-"""Deadlines that are set all the time and hardly ever missed, without a timer for each."""
+"""Deadlines that are set very often and rarely expire, without a timer for each."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,53 +6,53 @@ from types import TracebackType
 
 
 class Deadline:
-    """Calls `missed` once a deadline that was set has passed without being lifted.
+    """Calls `expired` once a deadline that was set has passed without being cleared.
 
-    One timer serves many settings: when it rings early it is wound up for the rest.
+    One timer serves many settings: when it fires early it is set again for the rest.
     """
 
-    def __init__(self, missed: Callable[[], None]) -> None:
-        self._missed = missed
+    def __init__(self, expired: Callable[[], None]) -> None:
+        self._expired = expired
         self._loop = asyncio.get_running_loop()
         self._due: float | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._rings = 0.0
+        self._fires_at = 0.0
 
     def set(self, seconds: float) -> None:
-        """Be done within `seconds` from now."""
+        """Expire in `seconds` unless cleared or set again before."""
         self._due = self._loop.time() + seconds
-        if self._timer is not None and self._rings > self._due:
+        if self._timer is not None and self._fires_at > self._due:
             self.cancel()
         if self._timer is None:
-            self._wind_up(self._due)
+            self._start_timer(self._due)
 
-    def lift(self) -> None:
-        """It is done."""
+    def clear(self) -> None:
+        """Do not expire; the timer stays for the next setting."""
         self._due = None
 
     def cancel(self) -> None:
-        """Stop the timer: nothing will be set any more, or something much earlier."""
+        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _wind_up(self, due: float) -> None:
-        self._rings = due
-        self._timer = self._loop.call_at(due, self._ring)
+    def _start_timer(self, due: float) -> None:
+        self._fires_at = due
+        self._timer = self._loop.call_at(due, self._fire)
 
-    def _ring(self) -> None:
+    def _fire(self) -> None:
         self._timer = None
         if self._due is None:
             return
         if self._due > self._loop.time():
-            self._wind_up(self._due)
+            self._start_timer(self._due)
         else:
             self._due = None
-            self._missed()
+            self._expired()
 
 
 class Limit:
-    """Bounds what one task does, over and over: as asyncio.timeout, which serves once."""
+    """A reusable asyncio.timeout for one task."""
 
     def __init__(self, seconds: float) -> None:
         task = asyncio.current_task()
@@ -74,7 +74,7 @@ class Limit:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._deadline.lift()
+        self._deadline.clear()
         if not self._expired:
             return
         self._expired = False
@@ -83,7 +83,7 @@ class Limit:
             raise TimeoutError(f"not done within {self._seconds:g} seconds") from error
 
     def cancel(self) -> None:
-        """The task ends."""
+        """Stop the timer when the task ends."""
         self._deadline.cancel()
 
     def _expire(self) -> None:

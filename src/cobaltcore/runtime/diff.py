@@ -1,6 +1,6 @@
-"""Compare what we want with what is there. Pure.
+"""Compare desired with live objects. Pure.
 
-Only fields that we set are compared: others fill in defaults and fields of their own.
+Only desired fields are compared: the server and other managers set defaults and more fields.
 """
 
 import hashlib
@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-# How items of a list are told apart when the server or a webhook added some of its own.
+# Fields that identify items of a list to which the server or a webhook has added items.
 _ITEM_KEYS = ("name", "type", "mountPath", "containerPort", "port", "key", "uid", "topologyKey")
 
 
 def digest(value: Any) -> str:
-    """A short fingerprint of a value, independent of the order of its fields."""
+    """A short hash of a value, independent of the order of its fields."""
     encoded = msgspec.json.encode(value, order="sorted")
     return hashlib.sha256(encoded).hexdigest()[:16]
 
@@ -31,7 +31,7 @@ def contains(live: Any, desired: Any) -> bool:
 
 
 def project(live: Any, desired: Any) -> Any:
-    """The part of `live` that `desired` speaks about."""
+    """The fields of `live` that `desired` sets."""
     if isinstance(desired, Mapping) and isinstance(live, Mapping):
         return {name: project(live.get(name), value) for name, value in desired.items()}
     if isinstance(desired, list) and isinstance(live, list) and len(live) == len(desired):

@@ -1,10 +1,12 @@
-"""What can go wrong between us and the API server.
+"""Errors between this process and the API server.
 
 RuntimeFault                 a sentence for people, optionally with a hint
 ├── ConfigError              kubeconfig or in-cluster settings cannot be used
-├── Unreachable              no answer: refused, timed out, reset, TLS failure
+├── Unreachable              no response: refused, timed out, reset, TLS failure
 ├── KindMissing              the server does not serve this kind (CRD not installed)
-└── ApiError                 an answer with an error status
+├── ObjectFault              a cached object that cannot be indexed
+├── LeaseExpired             this process is the leader no more and must not write
+└── ApiError                 a response with an error status
     ├── BadRequest  400      ├── Unauthorized 401   ├── Forbidden 403
     ├── NotFound    404      ├── Conflict     409   ├── Gone      410
     ├── Invalid     422      ├── TooManyRequests 429
@@ -19,7 +21,7 @@ import msgspec
 
 
 class RuntimeFault(Exception):
-    """Base of all errors of this package; `hint` tells what to do about it."""
+    """Base of all errors of this package; `hint` is what the user can do about it."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -32,15 +34,23 @@ class ConfigError(RuntimeFault):
 
 
 class Unreachable(RuntimeFault):
-    """The API server gave no answer."""
+    """The API server did not respond."""
 
 
 class KindMissing(RuntimeFault):
     """The API server does not serve this kind."""
 
 
+class ObjectFault(RuntimeFault):
+    """A cached object cannot be indexed."""
+
+
+class LeaseExpired(RuntimeFault):
+    """This process must not write: its lease may be held by another."""
+
+
 class ApiError(RuntimeFault):
-    """The API server answered with an error."""
+    """The API server responded with an error."""
 
     HINT: ClassVar[str] = ""
 
@@ -76,7 +86,7 @@ class Conflict(ApiError):
 
 
 class AlreadyExists(Conflict):
-    """409 on create: the name is taken."""
+    """409 on create: an object of that name exists."""
 
 
 class Gone(ApiError):
@@ -84,15 +94,15 @@ class Gone(ApiError):
 
 
 class Invalid(ApiError):
-    """422: the object breaks the schema or a rule; the message names the field."""
+    """422: the object violates the schema or a rule; the message names the field."""
 
 
 class TooManyRequests(ApiError):
-    """429: the server asks to come back later."""
+    """429: the server throttles this client."""
 
 
 class ServerError(ApiError):
-    """5xx: the server could not do it."""
+    """5xx: the server failed."""
 
 
 _BY_STATUS: Mapping[int, type[ApiError]] = {
@@ -108,7 +118,7 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
 
 
 def from_status(code: int, body: bytes, *, retry_after: float = 0) -> ApiError:
-    """Turn an error answer into the exception that fits it."""
+    """Turn an error response into the matching exception."""
     details = _decode(body)
     reason = str(details.get("reason") or "")
     message = str(details.get("message") or body[:500].decode(errors="replace") or f"HTTP {code}")

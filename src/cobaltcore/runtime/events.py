@@ -1,4 +1,4 @@
-"""Events on objects, said once: repetitions are counted and written at most every few minutes."""
+"""Events on objects, de-duplicated: repetitions are counted and written every few minutes."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,14 +19,14 @@ _log = log.get("events")
 
 
 @dataclass(slots=True)
-class _Said:
+class _Series:
     key: Key
     written: datetime
     count: int = 1
 
 
 class Recorder:
-    """Writes events in the name of one controller."""
+    """Records events of one controller."""
 
     def __init__(
         self, cluster: Cluster, *, component: str, instance: str, clock: Clock | None = None
@@ -35,45 +35,45 @@ class Recorder:
         self._component = component
         self._instance = instance
         self._clock = clock or SystemClock()
-        self._said: dict[str, _Said] = {}
+        self._series: dict[str, _Series] = {}
 
     async def normal(
         self, obj: Object, reason: str, note: str, *, action: str = "Reconcile"
     ) -> None:
-        """Tell something that went as it should."""
-        await self._tell(obj, "Normal", reason, note, action)
+        """Record something that works as intended."""
+        await self._record(obj, "Normal", reason, note, action)
 
     async def warning(
         self, obj: Object, reason: str, note: str, *, action: str = "Reconcile"
     ) -> None:
-        """Tell something that a person may have to look at."""
-        await self._tell(obj, "Warning", reason, note, action)
+        """Record something that a person may have to look at."""
+        await self._record(obj, "Warning", reason, note, action)
 
-    async def _tell(
+    async def _record(
         self, obj: Object, type_: EventType, reason: str, note: str, action: str
     ) -> None:
         now = self._clock.now()
         self._forget(now)
         fingerprint = diff.digest([obj["metadata"]["uid"], type_, reason, note])
-        said = self._said.get(fingerprint)
+        series = self._series.get(fingerprint)
         try:
-            if said is None:
+            if series is None:
                 event = self._event(obj, type_, reason, note, action, now)
                 await self._cluster.client.create(EVENT, event)
-                self._said[fingerprint] = _Said(key_of(event), now)
+                self._series[fingerprint] = _Series(key_of(event), now)
             else:
-                await self._repeat(said, now)
+                await self._repeat(series, now)
         except (errors.ApiError, errors.Unreachable) as error:
-            # An event is a courtesy: the pass goes on without it.
+            # Events are best effort: the reconcile continues without them.
             _log.warning("event not written", reason=reason, error=error.message)
 
-    async def _repeat(self, said: _Said, now: datetime) -> None:
-        said.count += 1
-        if now - said.written < REPEAT_EVERY:
+    async def _repeat(self, series: _Series, now: datetime) -> None:
+        series.count += 1
+        if now - series.written < REPEAT_EVERY:
             return
-        said.written = now
-        series = {"count": said.count, "lastObservedTime": _micro(now)}
-        await self._cluster.client.patch(EVENT, said.key, {"series": series})
+        series.written = now
+        patch = {"series": {"count": series.count, "lastObservedTime": _micro(now)}}
+        await self._cluster.client.patch(EVENT, series.key, patch)
 
     def _event(
         self, obj: Object, type_: EventType, reason: str, note: str, action: str, now: datetime
@@ -104,9 +104,9 @@ class Recorder:
         }
 
     def _forget(self, now: datetime) -> None:
-        old = [k for k, said in self._said.items() if now - said.written > FORGET_AFTER]
+        old = [k for k, each in self._series.items() if now - each.written > FORGET_AFTER]
         for fingerprint in old:
-            del self._said[fingerprint]
+            del self._series[fingerprint]
 
 
 def _micro(moment: datetime) -> str:

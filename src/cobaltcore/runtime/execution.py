@@ -1,7 +1,7 @@
-"""Run a program in a container, through the API server and over a WebSocket.
+"""Run a command in a container over the exec subresource and a WebSocket.
 
-The first byte of every message names a channel: input, output, errors, and the outcome at the end.
-Version 5 of the protocol is the first in which input can be ended.
+The first byte of every message is a channel: stdin, stdout, stderr, and the status at the end.
+Version 5 of the protocol is the first that can close stdin.
 """
 
 import asyncio
@@ -18,16 +18,16 @@ from cobaltcore.runtime.meta import Key
 from cobaltcore.runtime.transport import Request, Socket, Transport
 
 PROTOCOL = "v5.channel.k8s.io"
-PATIENCE = timedelta(seconds=30)
+TIMEOUT = timedelta(seconds=30)
 
-_STDIN, _STDOUT, _STDERR, _OUTCOME = range(4)
-_END_OF = 255
+_STDIN, _STDOUT, _STDERR, _STATUS = range(4)
+_CLOSE = 255
 _CHUNK_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to run and where; without a container the pod's first one is meant."""
+    """A command and the container to run it in, by default the pod's first one."""
 
     pod: Key
     command: tuple[str, ...]
@@ -39,7 +39,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """How a program ended and what it said."""
+    """Exit code and output of a program."""
 
     code: int
     stdout: bytes = field(default=b"", repr=False)
@@ -47,18 +47,18 @@ class Completed:
 
 
 async def run(
-    transport: Transport, program: Program, *, stdin: bytes = b"", within: timedelta = PATIENCE
+    transport: Transport, program: Program, *, stdin: bytes = b"", within: timedelta = TIMEOUT
 ) -> Completed:
     """Run a program to its end; raise ApiError if it could not be started."""
     try:
         async with (
             asyncio.timeout(within.total_seconds()),
-            transport.converse(_request(program, stdin), protocol=PROTOCOL) as socket,
+            transport.websocket(_request(program, stdin), protocol=PROTOCOL) as socket,
         ):
-            return await _talk(socket, program, stdin)
+            return await _communicate(socket, program, stdin)
     except TimeoutError as error:
         raise errors.Unreachable(
-            f"{program} did not end within {within.total_seconds():g} s"
+            f"{program} did not exit within {within.total_seconds():g} s"
         ) from error
 
 
@@ -71,43 +71,43 @@ def _request(program: Program, stdin: bytes) -> Request:
     return Request("GET", f"{path}?{urlencode(query, quote_via=quote)}")
 
 
-async def _talk(socket: Socket, program: Program, stdin: bytes) -> Completed:
-    """Speak and listen at once: a program may answer before it has heard everything."""
+async def _communicate(socket: Socket, program: Program, stdin: bytes) -> Completed:
+    """Send and receive concurrently: a program may write before it has read all input."""
     try:
         async with asyncio.TaskGroup() as group:
-            feeding = group.create_task(_feed(socket, stdin)) if stdin else None
-            completed = await _listen(socket, program)
-            if feeding is not None:
-                feeding.cancel()
-    except ExceptionGroup as several:
-        raise several.exceptions[0] from None
+            sending = group.create_task(_send(socket, stdin)) if stdin else None
+            completed = await _receive(socket, program)
+            if sending is not None:
+                sending.cancel()
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
     return completed
 
 
-async def _feed(socket: Socket, stdin: bytes) -> None:
+async def _send(socket: Socket, stdin: bytes) -> None:
     for start in range(0, len(stdin), _CHUNK_BYTES):
         await socket.send(bytes([_STDIN]) + stdin[start : start + _CHUNK_BYTES])
-    await socket.send(bytes([_END_OF, _STDIN]))
+    await socket.send(bytes([_CLOSE, _STDIN]))
 
 
-async def _listen(socket: Socket, program: Program) -> Completed:
-    said = {_STDOUT: bytearray(), _STDERR: bytearray()}
+async def _receive(socket: Socket, program: Program) -> Completed:
+    output = {_STDOUT: bytearray(), _STDERR: bytearray()}
     while (message := await socket.receive()) is not None:
         channel, content = message[0], message[1:]
-        if channel in said:
-            said[channel] += content
-        elif channel == _OUTCOME:
+        if channel in output:
+            output[channel] += content
+        elif channel == _STATUS:
             code = exit_code(msgspec.json.decode(content))
-            return Completed(code, bytes(said[_STDOUT]), bytes(said[_STDERR]))
-    raise errors.Unreachable(f"the connection to {program} ended before its outcome was told")
+            return Completed(code, bytes(output[_STDOUT]), bytes(output[_STDERR]))
+    raise errors.Unreachable(f"connection closed before the exit code of {program} arrived")
 
 
-def exit_code(outcome: Mapping[str, Any]) -> int:
-    """Read the exit code of a program that ran; raise ApiError about one that did not."""
-    if outcome.get("status") == "Success":
+def exit_code(status: Mapping[str, Any]) -> int:
+    """The exit code of a program that ran; raise ApiError if it was not started."""
+    if status.get("status") == "Success":
         return 0
-    if outcome.get("reason") == "NonZeroExitCode":
-        for cause in (outcome.get("details") or {}).get("causes") or ():
+    if status.get("reason") == "NonZeroExitCode":
+        for cause in (status.get("details") or {}).get("causes") or ():
             if cause.get("reason") == "ExitCode":
                 return int(cause["message"])
-    raise errors.from_status(int(outcome.get("code") or 500), msgspec.json.encode(outcome))
+    raise errors.from_status(int(status.get("code") or 500), msgspec.json.encode(status))

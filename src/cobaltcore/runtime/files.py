@@ -1,4 +1,4 @@
-"""Files that change under us (mounted Secrets, rotated tokens) and files that change as a whole."""
+"""Detect changed files (mounted Secrets, rotated tokens) and replace files atomically."""
 
 import os
 from pathlib import Path
@@ -8,12 +8,12 @@ Stamp: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
 
 def stamp(*paths: Path) -> Stamp:
-    """Something that differs once any of the files is written, replaced, or gone."""
+    """A value that changes once any of the files is written, replaced, or removed."""
     return tuple(_stamp(path) for path in paths)
 
 
 def replace(path: Path, content: bytes, *, mode: int) -> None:
-    """Write a file so that readers see the old content or the new, never a part."""
+    """Write a file atomically: readers see the old content or the new."""
     fresh = path.with_name(f".{path.name}.new")
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:

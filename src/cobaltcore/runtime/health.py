@@ -1,13 +1,38 @@
-"""Liveness, readiness and metrics over HTTP."""
+"""Liveness, readiness and metrics over HTTP.
 
+One response per connection and nothing but GET: a general HTTP server takes more memory than all
+controllers of a small operator.
+"""
+
+import asyncio
 from collections.abc import Callable
+from http import HTTPStatus
+from typing import NamedTuple
 
-from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from cobaltcore.runtime import errors
 from cobaltcore.runtime.metrics import REGISTRY
 
 Check = Callable[[], bool]
+
+REQUEST_SECONDS = 5
+HEAD_LIMIT_BYTES = 16 * 1024
+
+
+class _Response(NamedTuple):
+    status: HTTPStatus
+    body: bytes
+    content_type: str = "text/plain; charset=utf-8"
+
+    def encode(self) -> bytes:
+        head = (
+            f"HTTP/1.1 {self.status.value} {self.status.phrase}\r\n"
+            f"Content-Type: {self.content_type}\r\n"
+            f"Content-Length: {len(self.body)}\r\n"
+            "Connection: close\r\n\r\n"
+        )
+        return head.encode() + self.body
 
 
 class HealthServer:
@@ -17,43 +42,60 @@ class HealthServer:
         self._host = host
         self._port = port
         self._ready = ready
-        self._runner: web.AppRunner | None = None
+        self._server: asyncio.Server | None = None
 
     @property
     def port(self) -> int:
-        """The port that is listened on, also when 0 was asked for."""
-        if self._runner is None or not self._runner.addresses:
+        """The listening port, also if 0 was configured."""
+        if self._server is None or not self._server.sockets:
             return self._port
-        return int(self._runner.addresses[0][1])
+        return int(self._server.sockets[0].getsockname()[1])
 
     async def start(self) -> None:
-        """Begin to listen."""
-        app = web.Application()
-        app.add_routes(
-            [
-                web.get("/healthz", self._healthz),
-                web.get("/readyz", self._readyz),
-                web.get("/metrics", self._metrics),
-            ]
-        )
-        self._runner = web.AppRunner(app, access_log=None)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self._port).start()
+        """Listen; raise ConfigError if that is impossible."""
+        try:
+            self._server = await asyncio.start_server(
+                self._serve, self._host, self._port, limit=HEAD_LIMIT_BYTES
+            )
+        except OSError as error:
+            raise errors.ConfigError(
+                f"the health server cannot listen on {self._host} port {self._port}: "
+                f"{error.strerror}",
+                hint="stop the process that uses the port, or choose another with --health-port",
+            ) from error
 
     async def stop(self) -> None:
-        """Close the port."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._server is not None:
+            self._server.close()
 
-    async def _healthz(self, _: web.Request) -> web.Response:
-        return web.Response(text="ok")
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS):
+                head = await reader.readuntil(b"\r\n\r\n")
+                writer.write(self._respond(head).encode())
+                await writer.drain()
+        except (TimeoutError, EOFError, asyncio.LimitOverrunError, ConnectionError):
+            return
+        finally:
+            writer.close()
 
-    async def _readyz(self, _: web.Request) -> web.Response:
+    def _respond(self, head: bytes) -> _Response:
+        method, _, rest = head.partition(b" ")
+        path = rest.partition(b" ")[0].partition(b"?")[0]
+        if method != b"GET":
+            return _Response(HTTPStatus.METHOD_NOT_ALLOWED, b"only GET is supported")
+        respond = {b"/healthz": _ok, b"/readyz": self._readiness, b"/metrics": _metrics}.get(path)
+        return respond() if respond else _Response(HTTPStatus.NOT_FOUND, b"not found")
+
+    def _readiness(self) -> _Response:
         if self._ready():
-            return web.Response(text="ok")
-        return web.Response(status=503, text="caches are not filled yet")
+            return _ok()
+        return _Response(HTTPStatus.SERVICE_UNAVAILABLE, b"informer caches are not synced yet")
 
-    async def _metrics(self, _: web.Request) -> web.Response:
-        return web.Response(
-            body=generate_latest(REGISTRY), headers={"Content-Type": CONTENT_TYPE_LATEST}
-        )
+
+def _ok() -> _Response:
+    return _Response(HTTPStatus.OK, b"ok")
+
+
+def _metrics() -> _Response:
+    return _Response(HTTPStatus.OK, generate_latest(REGISTRY), CONTENT_TYPE_LATEST)

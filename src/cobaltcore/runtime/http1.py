@@ -1,4 +1,4 @@
-"""HTTP/1.1 with little work per request: one exchange at a time on a kept connection.
+"""HTTP/1.1 with little CPU per request: one request at a time on a persistent connection.
 
 A general client spends five times the CPU on a small request (docs/decisions/0003-http.md). This
 one does what API servers need: no redirects, no cookies, no compression.
@@ -11,20 +11,20 @@ import httptools
 
 from cobaltcore.runtime.deadline import Deadline
 
-# A reader that is slower than the server makes the server wait, so that memory stays bounded.
+# Beyond this, reading pauses until the caller catches up, so that memory stays bounded.
 HIGH_WATER_BYTES = 1 << 20
 
 
 class Disconnected(ConnectionError):
-    """The connection ended before the answer did."""
+    """The connection was closed before the response was complete."""
 
 
 class Stale(Disconnected):
-    """A connection that had been kept turned out to be closed when it was used again."""
+    """A persistent connection turned out to be closed when it was reused."""
 
 
 class Connection(asyncio.Protocol):
-    """One connection to a server and the answer that comes over it."""
+    """One connection to a server and the response that arrives on it."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -36,66 +36,66 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._waiter: asyncio.Future[None] | None = None
-        self._deadline = Deadline(self._give_up)
-        self._patience = 0.0
-        self._pieces: list[bytes] = []
+        self._deadline = Deadline(self._time_out)
+        self._timeout = 0.0
+        self._chunks: list[bytes] = []
         self._buffered = 0
         self._paused = False
-        self._whole = False
-        self._begun = False
-        self._sized = False
+        self._read_whole = False
+        self._started = False
+        self._has_length = False
         self._complete = True
-        self._kept = True
-        self._exchanges = 0
+        self._keep_alive = True
+        self._requests = 0
         self._lost: Exception | None = None
 
-    # --- what a caller does -----------------------------------------------------------------
+    # --- for callers ------------------------------------------------------------------------
 
     @property
     def reusable(self) -> bool:
-        """Whether the answer is complete and the server keeps the connection."""
-        return self._complete and self._kept and self._lost is None
+        """Whether the response is complete and the server keeps the connection open."""
+        return self._complete and self._keep_alive and self._lost is None
 
     def send(self, request: bytes) -> None:
-        """Begin an exchange: head and body of a request."""
+        """Send head and body of a request."""
         self.status = 0
         self.retry_after = 0.0
-        self._pieces = []
+        self._chunks = []
         self._buffered = 0
-        self._whole = self._begun = self._sized = self._complete = False
-        self._exchanges += 1
+        self._read_whole = self._started = self._has_length = self._complete = False
+        self._requests += 1
         if self._transport is not None and self._lost is None:
             self._transport.write(request)
 
     async def head(self, *, within: float) -> None:
-        """Wait for the status of the answer."""
+        """Wait for the status of the response."""
         while not self.status:
             await self._wait(within)
 
     async def body(self, *, within: float) -> bytes:
-        """Wait for the whole answer."""
-        self._whole = True
+        """Wait for the whole response."""
+        self._read_whole = True
         while not self._complete:
             await self._wait(within)
-        return b"".join(self._pieces)
+        return b"".join(self._chunks)
 
-    async def piece(self, *, within: float) -> bytes:
-        """Wait for the next part of the answer; empty at its end."""
-        while not self._pieces and not self._complete:
+    async def chunk(self, *, within: float) -> bytes:
+        """Wait for the next part of the response; empty at its end."""
+        while not self._chunks and not self._complete:
             await self._wait(within)
-        taken, self._pieces, self._buffered = b"".join(self._pieces), [], 0
+        taken, self._chunks, self._buffered = b"".join(self._chunks), [], 0
         if self._paused and self._transport is not None:
             self._paused = False
             self._transport.resume_reading()
         return taken
 
     def abort(self) -> None:
-        """Cut the connection."""
+        """Close the connection at once, without a TLS shutdown."""
         if self._transport is not None:
             self._transport.abort()
 
     def close(self) -> None:
-        """End the connection politely."""
+        """Close the connection, with a TLS shutdown."""
         if self._transport is not None:
             self._transport.close()
 
@@ -103,45 +103,44 @@ class Connection(asyncio.Protocol):
         if self._lost is not None:
             raise self._lost
         self._waiter = self._loop.create_future()
-        self._patience = seconds
+        self._timeout = seconds
         self._deadline.set(seconds)
         try:
             await self._waiter
         finally:
-            self._deadline.lift()
+            self._deadline.clear()
             self._waiter = None
 
-    def _give_up(self) -> None:
+    def _time_out(self) -> None:
         if self._waiter is not None and not self._waiter.done():
-            late = TimeoutError(f"no answer within {self._patience:g} seconds")
+            late = TimeoutError(f"no response within {self._timeout:g} seconds")
             self._waiter.set_exception(late)
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    # --- what the event loop tells ----------------------------------------------------------
+    # --- callbacks of the event loop --------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Read a part of an answer; what nobody asked for ends the connection."""
+        """Parse a part of a response; unsolicited data closes the connection."""
         if self._complete:
             self.abort()
             return
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
-            self._lose(Disconnected(f"the answer is not HTTP/1.1: {error}"))
+            self._lose(Disconnected(f"the response is not HTTP/1.1: {error}"))
             self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End; an answer without a length is complete then."""
-        if exc is None and self.status and not self._sized:
+        """Fail what waits; a response without a length is complete now."""
+        if exc is None and self.status and not self._has_length:
             self._complete = True
-        unused = self._exchanges > 1 and not self.status
+        unused = self._requests > 1 and not self.status
         kind = Stale if unused else Disconnected
         self._lose(kind(str(exc) if exc else "the server closed the connection"))
         self._deadline.cancel()
@@ -152,31 +151,27 @@ class Connection(asyncio.Protocol):
         self._lost = self._lost or error
         self._wake()
 
-    # --- what the parser tells --------------------------------------------------------------
+    # --- callbacks of the parser ------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """An answer begins; a second one to the same request is none of ours."""
-        if self._begun:
-            raise Disconnected("the server answered twice")
-        self._begun = True
+        if self._started:
+            raise Disconnected("the server sent two responses to one request")
+        self._started = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Note the headers that matter."""
         match name.lower():
             case b"content-length" | b"transfer-encoding":
-                self._sized = True
+                self._has_length = True
             case b"retry-after":
                 self.retry_after = float(value) if value.isdigit() else 0
 
     def on_headers_complete(self) -> None:
-        """The status is known."""
         self.status = self._parser.get_status_code()
         self._wake()
 
     def on_body(self, body: bytes) -> None:
-        """Keep a part of the body."""
-        self._pieces.append(body)
-        if self._whole:
+        self._chunks.append(body)
+        if self._read_whole:
             return
         self._buffered += len(body)
         if self._buffered > HIGH_WATER_BYTES and not self._paused and self._transport is not None:
@@ -185,8 +180,7 @@ class Connection(asyncio.Protocol):
         self._wake()
 
     def on_message_complete(self) -> None:
-        """The answer is whole."""
         self._complete = True
-        self._kept = self._parser.should_keep_alive()
+        self._keep_alive = self._parser.should_keep_alive()
         self.idle_since = self._loop.time()
         self._wake()

@@ -7,7 +7,7 @@ Operation: TypeAlias = dict[str, Any]
 
 
 def diff(before: Any, after: Any) -> list[Operation]:
-    """Operations from `before` to `after`; lists of another length are replaced as a whole."""
+    """Operations from `before` to `after`; lists of different length are replaced as a whole."""
     return list(_walk("", before, after))
 
 
@@ -18,7 +18,7 @@ def _walk(path: str, before: Any, after: Any) -> Iterator[Operation]:
         for index, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from _walk(f"{path}/{index}", old, new)
     elif type(before) is not type(after) or before != after:
-        # Comparing the types too: in Python True equals 1, in JSON it does not.
+        # Types are compared too: in Python True equals 1, in JSON it does not.
         yield {"op": "replace", "path": path, "value": after}
 
 

@@ -1,4 +1,4 @@
-"""Private keys of certificates: made to measure, read from PEM and written as it."""
+"""Private keys of certificates: generate, read from PEM, write as PEM."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -23,25 +23,27 @@ _CURVES: dict[int, type[ec.EllipticCurve]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What kind of key it is; the size is in bits and means nothing for Ed25519."""
+class KeySpec:
+    """Algorithm and size; Ed25519 has only one size."""
 
     algorithm: Algorithm = "ECDSA"
     size_bits: int = DEFAULT_SIZES["ECDSA"]
 
 
-def check(shape: Shape) -> None:
-    """Refuse a size that does not exist or is too weak with a ValueError."""
-    if shape.algorithm == "RSA" and shape.size_bits < SMALLEST_RSA:
-        raise ValueError(f"an RSA key has at least {SMALLEST_RSA} bits")
-    if shape.algorithm == "ECDSA" and shape.size_bits not in _CURVES:
-        sizes = ", ".join(str(size) for size in _CURVES)
-        raise ValueError(f"an ECDSA key has one of {sizes} bits")
+def check(spec: KeySpec) -> None:
+    """Raise ValueError for a size that does not exist or is too weak."""
+    if spec.algorithm == "RSA" and spec.size_bits < SMALLEST_RSA:
+        raise ValueError(
+            f"an RSA key must have at least {SMALLEST_RSA} bits, not {spec.size_bits}"
+        )
+    if spec.algorithm == "ECDSA" and spec.size_bits not in _CURVES:
+        sizes = " or ".join(str(size) for size in _CURVES)
+        raise ValueError(f"an ECDSA key must have {sizes} bits, not {spec.size_bits}")
 
 
-def generate(shape: Shape | None = None) -> PrivateKey:
-    """Make a new key of a shape that `check` allows."""
-    wanted = shape or Shape()
+def generate(spec: KeySpec | None = None) -> PrivateKey:
+    """Generate a key, ECDSA P-256 by default; ValueError as `check`."""
+    wanted = spec or KeySpec()
     check(wanted)
     if wanted.algorithm == "Ed25519":
         return ed25519.Ed25519PrivateKey.generate()
@@ -50,17 +52,16 @@ def generate(shape: Shape | None = None) -> PrivateKey:
     return ec.generate_private_key(_CURVES[wanted.size_bits]())
 
 
-def shape_of(key: PrivateKey) -> Shape:
-    """Measure a key."""
+def spec_of(key: PrivateKey) -> KeySpec:
     if isinstance(key, rsa.RSAPrivateKey):
-        return Shape("RSA", key.key_size)
+        return KeySpec("RSA", key.key_size)
     if isinstance(key, ec.EllipticCurvePrivateKey):
-        return Shape("ECDSA", key.key_size)
-    return Shape("Ed25519", DEFAULT_SIZES["Ed25519"])
+        return KeySpec("ECDSA", key.key_size)
+    return KeySpec("Ed25519", DEFAULT_SIZES["Ed25519"])
 
 
 def load(pem: bytes) -> PrivateKey:
-    """Read a key that is not encrypted; anything else is a ValueError."""
+    """Read an unencrypted key from PEM; anything else is a ValueError."""
     try:
         key = serialization.load_pem_private_key(pem, password=None)
     except (TypeError, UnsupportedAlgorithm) as error:
@@ -71,7 +72,7 @@ def load(pem: bytes) -> PrivateKey:
 
 
 def dump(key: PrivateKey, encoding: Encoding = "PKCS8") -> bytes:
-    """Write a key as PEM; Ed25519 has no traditional form."""
+    """Write a key as PEM; Ed25519 has no PKCS1 form."""
     traditional = encoding == "PKCS1" and not isinstance(key, ed25519.Ed25519PrivateKey)
     return key.private_bytes(
         serialization.Encoding.PEM,

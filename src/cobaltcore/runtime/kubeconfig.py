@@ -1,7 +1,7 @@
-"""Where the API server is: kubeconfig files, merged as kubectl merges them, or a pod's own account.
+"""Load kubeconfig files, merged as kubectl merges them, or a pod's service account.
 
-The order is: the given file, the files in $KUBECONFIG, the pod, ~/.kube/config. Everything that
-cannot be used is a ConfigError of one sentence that names the file, the entry, and the way out.
+The order is: the argument, the files in $KUBECONFIG, the pod, ~/.kube/config. Everything that
+cannot be used is a ConfigError that names the file and the entry, with a hint.
 """
 
 import base64
@@ -28,7 +28,7 @@ def load(
     service_account: Path = SERVICE_ACCOUNT,
     clock: Clock | None = None,
 ) -> Connection:
-    """Find the API server and the credentials for it; raise ConfigError if that is impossible."""
+    """Load the API server's address and credentials; raise ConfigError if that is impossible."""
     candidates = _candidates(path, environ)
     if not candidates and "KUBERNETES_SERVICE_HOST" in environ:
         return _in_cluster(environ, service_account)
@@ -39,8 +39,8 @@ def load(
     if not merged.files:
         names = ", ".join(str(file) for file in candidates or [home])
         raise errors.ConfigError(
-            f"there is no kubeconfig: {names} does not exist",
-            hint="give the path of a kubeconfig, set KUBECONFIG, or start the lab with: cobalt up",
+            f"no kubeconfig found: {names} does not exist",
+            hint="use --kubeconfig FILE, set KUBECONFIG, or start the lab with: cobalt up",
         )
     return _connect(merged, context or merged.current, environ, clock or SystemClock())
 
@@ -60,7 +60,7 @@ def _in_cluster(environ: Mapping[str, str], directory: Path) -> Connection:
     except (OSError, ValueError) as error:
         raise here.fault(
             f"ca.crt cannot be used: {error}",
-            "let the pod mount its token (automountServiceAccountToken) or give a kubeconfig",
+            "set automountServiceAccountToken of the pod or use --kubeconfig FILE",
         ) from error
     namespace = directory / "namespace"
     return Connection(
@@ -79,12 +79,12 @@ def _connect(merged: Merged, wanted: str, environ: Mapping[str, str], clock: Clo
     if not wanted:
         raise errors.ConfigError(
             f"{names} has no current-context",
-            hint=f"choose one with: kubectl config use-context NAME (there is: {known})",
+            hint=f"choose one with: kubectl config use-context NAME (contexts: {known})",
         )
     context = merged.contexts.get(wanted)
     if context is None:
         raise errors.ConfigError(
-            f"{names} has no context {wanted}", hint=f"name one that exists: {known}"
+            f'{names} has no context "{wanted}"', hint=f"contexts are: {known}"
         )
     cluster = merged.clusters.get(context.value.cluster)
     if cluster is None:
@@ -106,12 +106,12 @@ def _connect(merged: Merged, wanted: str, environ: Mapping[str, str], clock: Clo
 def _dangling(
     context: Found[Context], kind: str, name: str, known: Mapping[str, object]
 ) -> errors.ConfigError:
-    what = f"its {kind} {name} is not defined" if name else f"it names no {kind}"
-    there = ", ".join(sorted(known)) or "none"
+    what = f'{kind} "{name}" is not defined' if name else f"{kind} is not set"
+    available = ", ".join(sorted(known)) or "none"
     return context.fault(
         what,
         f"set one with: kubectl config set-context {context.name} --{kind}=NAME "
-        f"(there is: {there})",
+        f"({kind}s: {available})",
     )
 
 
@@ -119,7 +119,7 @@ def _server(cluster: Found[Cluster]) -> str:
     server = cluster.value.server.rstrip("/")
     if not server.startswith(("https://", "http://")):
         raise cluster.fault(
-            f"server {server!r} is no http or https address" if server else "it has no server",
+            f'server "{server}" is not an http or https URL' if server else "server is not set",
             f"set it with: kubectl config set-cluster {cluster.name} --server=https://HOST:PORT",
         )
     return server
@@ -129,7 +129,7 @@ def _proxy(cluster: Found[Cluster]) -> str:
     proxy = cluster.value.proxy_url
     if proxy and not proxy.startswith(("http://", "https://")):
         raise cluster.fault(
-            "proxy-url is neither http nor https", "use an HTTP proxy, or none, for this cluster"
+            "proxy-url is not an http or https URL", "use an HTTP proxy, or none, for this cluster"
         )
     return proxy
 
@@ -142,8 +142,8 @@ def _trust(cluster: Found[Cluster]) -> auth.Trust:
         trust.context()
     except (ssl.SSLError, ValueError) as error:
         raise cluster.fault(
-            "certificate-authority holds no readable PEM certificate",
-            "fetch the certificate of the cluster's authority again",
+            "certificate-authority is not a PEM certificate",
+            "fetch the CA certificate of the cluster again",
         ) from error
     return trust
 
@@ -179,7 +179,7 @@ def _credentials(
 def _refuse_removed(user: Found[User]) -> None:
     if user.value.username:
         raise user.fault(
-            "username and password are no longer understood by Kubernetes",
+            "username and password are no longer supported by Kubernetes",
             "use a token, a client certificate or an exec plugin",
         )
     if user.value.auth_provider is not None:
@@ -200,18 +200,18 @@ def _identity(user: Found[User], trust: auth.Trust) -> Identity:
         return Identity(headers)
     if certificate is None or key is None:
         missing = "client-certificate" if certificate is None else "client-key"
-        raise user.fault(f"it has no {missing}", "a client certificate needs both parts")
+        raise user.fault(f"{missing} is not set", "set both client-certificate and client-key")
     try:
         return Identity(headers, trust.context(Pair(certificate, key)))
     except ssl.SSLError as error:
         raise user.fault(
-            "client-certificate and client-key are not a readable pair",
-            "give a PEM certificate and its own key, without a passphrase",
+            "client-certificate and client-key are not a matching PEM pair",
+            "use a PEM certificate and its private key without a passphrase",
         ) from error
 
 
 def _read_token(owner: Found[Any], path: Path) -> str:
-    hint = "check that the file is mounted and can be read"
+    hint = "check that the file is mounted and readable"
     try:
         token = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -222,7 +222,7 @@ def _read_token(owner: Found[Any], path: Path) -> str:
 
 
 def _content(owner: Found[Any], field: str, data: str, path: str) -> bytes | None:
-    """What a field holds, none if it is not set; as with kubectl, data counts before a path."""
+    """The content of a field, None if it is not set; as with kubectl, data precedes a path."""
     if data:
         try:
             return base64.b64decode("".join(data.split()), validate=True)
@@ -255,13 +255,13 @@ def _plugin(
 ) -> auth.ExecPlugin:
     if spec.api_version not in auth.EXEC_VERSIONS:
         raise user.fault(
-            f"the exec plugin speaks {spec.api_version}",
+            f"apiVersion {spec.api_version} of the exec plugin is not supported",
             f"use {' or '.join(auth.EXEC_VERSIONS)}",
         )
     if spec.interactive_mode == "Always":
         raise user.fault(
-            "the exec plugin wants a terminal (interactiveMode: Always)",
-            "use a plugin that can run unattended",
+            "the exec plugin needs a terminal (interactiveMode: Always)",
+            "use a plugin that runs non-interactively",
         )
     command = str(user.path(spec.command)) if "/" in spec.command else spec.command
     return auth.ExecPlugin(

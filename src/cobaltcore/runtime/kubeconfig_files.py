@@ -1,4 +1,4 @@
-"""Kubeconfig files as data: their fields, and several of them read as one."""
+"""Kubeconfig files: their fields, and how several are merged."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ T = TypeVar("T")
 
 
 class _Entry(Struct, rename="kebab"):
-    """Part of a kubeconfig file; unknown fields are none of our business."""
+    """Part of a kubeconfig file; unknown fields are ignored."""
 
 
 class Extension(_Entry):
-    """Data for other programs."""
+    """Extension data of other programs."""
 
     name: str = ""
     extension: Any = None
 
 
 class Cluster(_Entry):
-    """How to reach an API server."""
+    """Address and CA of an API server."""
 
     server: str = ""
     tls_server_name: str = ""
@@ -45,7 +45,7 @@ class Variable(_Entry):
 
 
 class Exec(_Entry, rename="camel"):
-    """A program that knows our credentials."""
+    """An exec plugin for credentials."""
 
     api_version: str
     command: str
@@ -57,7 +57,7 @@ class Exec(_Entry, rename="camel"):
 
 
 class User(_Entry):
-    """As whom to speak."""
+    """Credentials of a user."""
 
     client_certificate: str = ""
     client_certificate_data: str = ""
@@ -106,7 +106,7 @@ class _File(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[T]):
-    """An entry and where it stands; relative paths in it start from there."""
+    """An entry and its file; relative paths in it start from the file's directory."""
 
     kind: str
     name: str
@@ -114,12 +114,11 @@ class Found(Generic[T]):
     file: Path
 
     def path(self, text: str) -> Path:
-        """A path that the entry names."""
         return self.file.parent / text
 
     def fault(self, what: str, hint: str) -> errors.ConfigError:
-        """An error that says which entry of which file is wrong."""
-        return errors.ConfigError(f"{self.kind} {self.name} in {self.file}: {what}", hint=hint)
+        """An error that names the entry and the file."""
+        return errors.ConfigError(f'{self.kind} "{self.name}" in {self.file}: {what}', hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +133,8 @@ class Merged:
 
 
 def parse(file: Path) -> tuple[Path, _File]:
-    """Read one file; raise ConfigError if it is none."""
-    hint = "repair the file, or write it anew with: kubectl config view --raw"
+    """Read one file; raise ConfigError if it is invalid."""
+    hint = "fix the file, or write it again with: kubectl config view --raw"
     try:
         raw = yaml.safe_load(file.read_bytes())
     except OSError as error:
@@ -149,11 +148,11 @@ def parse(file: Path) -> tuple[Path, _File]:
     try:
         return file, msgspec.convert(raw or {}, _File)
     except msgspec.ValidationError as error:
-        raise errors.ConfigError(f"{file} is no kubeconfig: {error}", hint=hint) from error
+        raise errors.ConfigError(f"{file} is not a kubeconfig: {error}", hint=hint) from error
 
 
 def merge(parsed: Sequence[tuple[Path, _File]]) -> Merged:
-    """Join files; of entries with the same name the first one counts."""
+    """Merge files; of entries with the same name the first one is used."""
     clusters: dict[str, Found[Cluster]] = {}
     users: dict[str, Found[User]] = {}
     contexts: dict[str, Found[Context]] = {}

@@ -1,4 +1,4 @@
-"""Structured logs: one constant event with values; people get columns, machines get JSON."""
+"""Structured logs: one constant event with values, as text or as JSON."""
 
 import logging
 import sys
@@ -15,9 +15,9 @@ _context: ContextVar[Mapping[str, object]] = ContextVar("log context", default={
 
 
 class Context:
-    """Values that every message inside of a `with` block tells, too.
+    """Values that every message inside of a `with` block carries.
 
-    Entered for every pass, most of which say nothing: values become text when they are needed.
+    Entered for every reconcile, most of which log nothing: values are formatted when needed.
     """
 
     __slots__ = ("_token", "_values")
@@ -38,7 +38,7 @@ class Context:
 
 
 def configure(*, format_: Format = "text", level: str = "INFO") -> None:
-    """Set up logging for the process; library messages come out in the same form."""
+    """Set up logging for the process."""
     shared: list[structlog.types.Processor] = [
         _add_context,
         structlog.stdlib.add_log_level,
@@ -67,6 +67,6 @@ def _add_context(
 
 
 def get(name: str) -> structlog.typing.FilteringBoundLogger:
-    """A logger that names the part of the program it speaks for."""
+    """A logger that adds `part=name` to its messages."""
     logger: structlog.typing.FilteringBoundLogger = structlog.get_logger(part=name)
     return logger

@@ -1,7 +1,8 @@
-"""The lifetime of an operator process: caches, election, controllers, servers, shutdown.
+"""The lifetime of an operator process: caches, leader election, controllers, servers, shutdown.
 
-Every replica fills its caches; only the leader's controllers work. On a stop the running passes
-get a while to finish, then the lease is released.
+Every replica syncs its caches; only the leader's controllers run. What an earlier term had scheduled
+is lost with it, so a new term starts from the caches. On shutdown running reconciles have a grace
+period to finish, then the lease is released.
 """
 
 import asyncio
@@ -15,8 +16,9 @@ from typing import Any, Protocol
 
 from cobaltcore.runtime import log
 from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.controller import Controller
+from cobaltcore.runtime.controller import Controller, Source
 from cobaltcore.runtime.health import HealthServer
+from cobaltcore.runtime.informer import Informer
 from cobaltcore.runtime.lease import Election
 
 _log = log.get("manager")
@@ -24,7 +26,7 @@ _log = log.get("manager")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a process behaves, apart from what its controllers do."""
+    """Health endpoint and shutdown of a process."""
 
     health_host: str = "127.0.0.1"
     health_port: int = 0
@@ -32,14 +34,12 @@ class Settings:
 
 
 class Server(Protocol):
-    """Something that listens as long as the process runs."""
+    """A server that listens as long as the process runs."""
 
-    async def start(self) -> None:
-        """Begin to listen."""
-        ...
+    async def start(self) -> None: ...
 
     async def stop(self) -> None:
-        """Answer what was asked, then close."""
+        """Complete open requests, then close."""
         ...
 
 
@@ -61,6 +61,7 @@ class Manager:
         self._webhooks = webhooks
         self._settings = settings or Settings()
         self._stop = asyncio.Event()
+        self._is_first_term = True
         self.ready = asyncio.Event()
         self.health = HealthServer(
             host=self._settings.health_host,
@@ -68,21 +69,21 @@ class Manager:
             ready=self.ready.is_set,
         )
         for controller in self._controllers:
-            self._connect(controller)
+            self._subscribe(controller)
 
     def stop(self) -> None:
-        """Ask the process to end in good order."""
+        """Begin a graceful shutdown."""
         self._stop.set()
 
     def stop_on_signals(self) -> None:
-        """End in good order on SIGTERM and SIGINT."""
+        """Shut down gracefully on SIGTERM and SIGINT."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
 
     async def run(self) -> None:
-        """Work until told to stop; raise what the start cannot get over."""
-        asyncio.get_running_loop().set_exception_handler(_explain)
+        """Run until stopped; raise what makes a start impossible."""
+        asyncio.get_running_loop().set_exception_handler(_log_unhandled)
         for cluster in self._clusters.values():
             await cluster.client.raw("/version")
         servers: list[Server] = [self.health, *([self._webhooks] if self._webhooks else [])]
@@ -90,38 +91,51 @@ class Manager:
             for server in servers:
                 await server.start()
                 started.push_async_callback(server.stop)
-            await self._run_informers(self._work)
+            await self._run_informers(self._lead_and_work)
 
-    def _connect(self, controller: Controller) -> None:
+    def _subscribe(self, controller: Controller) -> None:
         for source in controller.sources:
-            informer = self._clusters[source.cluster].informer(source.kind, source.scope)
-            informer.on_change(partial(controller.notice, source))
+            self._informer(source).on_change(partial(controller.enqueue, source))
+
+    def _informer(self, source: Source) -> Informer:
+        return self._clusters[source.cluster].informer(source.kind, source.scope)
+
+    def _enqueue_all(self) -> None:
+        """Reconcile everything that the caches have."""
+        for controller in self._controllers:
+            for source in controller.sources:
+                self._informer(source).replay(partial(controller.enqueue, source))
 
     async def _run_informers(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Keep the caches filled while `work` runs; a cache that cannot start ends it."""
+        """Run informers while `work` runs; an informer that cannot start ends it."""
         informers = [i for cluster in self._clusters.values() for i in cluster.informers]
-        followers = [asyncio.ensure_future(informer.run()) for informer in informers]
-        worker = asyncio.ensure_future(work())
+        watching = [asyncio.ensure_future(informer.run()) for informer in informers]
+        working = asyncio.ensure_future(work())
         try:
-            done, _ = await asyncio.wait({worker, *followers}, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait({working, *watching}, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         finally:
-            await _cancel([worker, *followers])
+            await _cancel([working, *watching])
 
-    async def _work(self) -> None:
+    async def _lead_and_work(self) -> None:
         for cluster in self._clusters.values():
             await cluster.synced()
         self.ready.set()
-        _log.info("caches filled", kinds=sum(len(c.informers) for c in self._clusters.values()))
+        _log.info(
+            "caches synced", informers=sum(len(c.informers) for c in self._clusters.values())
+        )
         while not self._stop.is_set():
             if self._election is None:
-                await self._control()
+                await self._run_controllers()
             else:
-                await self._until_stopped(self._election.lead(self._control))
+                await self._until_stopped(self._election.lead(self._run_controllers))
 
-    async def _control(self) -> None:
-        """Run all controllers; on a stop let running passes finish for a while."""
+    async def _run_controllers(self) -> None:
+        """Run all controllers; on a stop running reconciles have the grace period to finish."""
+        if not self._is_first_term:
+            self._enqueue_all()
+        self._is_first_term = False
         tasks = [asyncio.ensure_future(controller.run()) for controller in self._controllers]
         stopped = asyncio.ensure_future(self._stop.wait())
         try:
@@ -132,14 +146,14 @@ class Manager:
             grace = self._settings.shutdown_grace.total_seconds()
             ended, late = await asyncio.wait({stopped, *tasks}, timeout=grace)
             if late:
-                _log.warning("passes cut off", seconds=grace)
+                _log.warning("running reconciles cancelled", grace_seconds=grace)
             for task in ended - {stopped}:
                 task.result()
         finally:
             await _cancel([stopped, *tasks])
 
     async def _until_stopped(self, leading: Awaitable[None]) -> None:
-        """Lead, or stop waiting for the lease when the process is to end."""
+        """Lead, or stop waiting for the lease on shutdown."""
         leader = asyncio.ensure_future(leading)
         stopped = asyncio.ensure_future(self._stop.wait())
         try:
@@ -153,15 +167,15 @@ class Manager:
 
     @property
     def leading(self) -> bool:
-        """Whether this replica's controllers may work."""
+        """Whether this replica's controllers may run."""
         return self._election is None or self._election.held
 
 
-def _explain(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """What no task waits for: connections that we cut ourselves make most of it."""
+def _log_unhandled(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     error = context.get("exception")
-    report = _log.debug if isinstance(error, OSError) else _log.error
-    report("event loop", what=context["message"], error=str(error))
+    # Most OSErrors are from connections that this process has aborted itself.
+    log_message = _log.debug if isinstance(error, OSError) else _log.error
+    log_message("unhandled error", message=context["message"], error=str(error))
 
 
 async def _cancel(tasks: Sequence[asyncio.Future[Any]]) -> None:

@@ -1,7 +1,7 @@
 """The few Kubernetes types that everything else is built on. Pure: no I/O.
 
-Objects travel as plain mappings, exactly as the API server sent them; typed views are made
-from them where a field is read by name.
+Objects are plain mappings, exactly as the API server sent them; they are converted to typed
+structs where fields are read by name.
 """
 
 from collections.abc import Mapping
@@ -50,8 +50,8 @@ class Kind(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """What part of a kind is followed: a namespace or all, some labels or all, all fields or not."""
+class WatchScope:
+    """What part of a kind is watched: a namespace or all, some labels or all, all fields or not."""
 
     namespace: str = ""
     selector: str = ""
@@ -60,11 +60,11 @@ class Scope:
     """The kind may not be served: then there are no objects of it until it is."""
 
 
-EVERYTHING = Scope()
+EVERYTHING = WatchScope()
 
 
 class Key(NamedTuple):
-    """Name of one object of a known kind; `namespace` is empty for cluster-scoped ones."""
+    """Namespace and name of one object of a known kind; no namespace if it is cluster-scoped."""
 
     namespace: str
     name: str
@@ -74,23 +74,24 @@ class Key(NamedTuple):
 
 
 class Desired(NamedTuple):
-    """One object as it should be."""
+    """The desired state of one object."""
 
     kind: Kind
     body: Mapping[str, Any]
     once: bool = False
-    """It is made if it is not there, and never changed: Jobs cannot be."""
+    """Create it if it does not exist, never change it: Jobs are immutable."""
     kept: bool = False
-    """It stays when its owner goes, and is taken up again by the next owner that wants it."""
+    """It outlives its owner, and an owner that wants it later adopts it."""
+    owner: Object | None = None
+    """Who it belongs to, if not the object that is reconciled."""
 
     @property
     def key(self) -> Key:
-        """Its name."""
         return key_of(self.body)
 
 
 class OwnerReference(Struct):
-    """Who an object belongs to; the garbage collector follows it."""
+    """An entry of `metadata.ownerReferences`."""
 
     api_version: str
     kind: str
@@ -122,7 +123,7 @@ class Condition(Struct):
     type: str
     """Name of the fact, for example Ready. Unique within the list."""
     status: ConditionStatus
-    """True, False, or Unknown while it cannot be told."""
+    """True, False, or Unknown while it cannot be determined."""
     reason: str = ""
     """Machine-readable cause of the last transition, in PascalCase."""
     message: str = ""
@@ -130,17 +131,17 @@ class Condition(Struct):
     last_transition_time: str = ""
     """When the status last changed."""
     observed_generation: int | None = None
-    """The generation of the object that this fact was told about."""
+    """The generation of the object that this fact was observed at."""
 
 
 def key_of(obj: Mapping[str, Any]) -> Key:
-    """Name an object within its kind."""
+    """The namespace and name of an object."""
     meta = obj["metadata"]
     return Key(meta.get("namespace", ""), meta["name"])
 
 
 def owner_reference(owner: Mapping[str, Any]) -> dict[str, Any]:
-    """Refer to `owner` as the controller of a child."""
+    """The reference of a child to its controlling owner."""
     meta = owner["metadata"]
     return {
         "apiVersion": owner["apiVersion"],

@@ -1,6 +1,6 @@
-"""A certificate with its key, and how a connection presents it.
+"""A certificate with its private key, and how TLS presents it.
 
-Apart from the making of certificates, because that takes a large library into memory.
+Separate from issuing certificates, because that imports a large library.
 """
 
 import os
@@ -18,13 +18,13 @@ class Pair:
     certificate: bytes
     key: bytes = field(repr=False)
 
-    def use(self, context: ssl.SSLContext) -> None:
-        """Let new handshakes of `context` present this pair; ssl.SSLError if it is none.
+    def load_into(self, context: ssl.SSLContext) -> None:
+        """Let new handshakes of `context` present this pair; ssl.SSLError if it is invalid.
 
-        OpenSSL reads keys from files only; these exist in memory where the kernel can do that.
+        OpenSSL reads keys only from files; these are in memory where the kernel supports that.
         """
         with _as_file(self.certificate) as certificate, _as_file(self.key) as key:
-            # An empty password makes an encrypted key an error; none would ask on the terminal.
+            # An empty password makes an encrypted key an error; None would prompt for one.
             context.load_cert_chain(certificate, key, password="")
 
 

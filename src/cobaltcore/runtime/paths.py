@@ -1,4 +1,4 @@
-"""From a kind and a name to the URL path that serves it. Pure."""
+"""URL paths of kinds and objects. Pure."""
 
 from cobaltcore.runtime.meta import Key, Kind
 

@@ -1,4 +1,4 @@
-"""Connections to one server, kept between requests; through a proxy if there is one."""
+"""Persistent connections to one server, through a proxy if one is configured."""
 
 import asyncio
 import base64
@@ -11,9 +11,9 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from cobaltcore.runtime.http1 import Connection, Disconnected
 
 CONNECT_SECONDS = 5
-# Servers close connections that rest for longer, and a dead network may have lost them unnoticed.
+# Servers close connections that are idle for longer, and a broken network may drop them silently.
 IDLE_SECONDS = 60
-GOODBYE_SECONDS = 2
+CLOSE_SECONDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Server:
 
     @classmethod
     def parse(cls, url: str, *, certificate_name: str = "", proxy: str = "") -> Self:
-        """Read the addresses of a server and of the proxy before it."""
+        """Parse the URLs of a server and its proxy."""
         parts = urlsplit(url)
         host = parts.hostname or ""
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -35,26 +35,26 @@ class Server:
 
 
 class Pool:
-    """Hands out connections, each to one user at a time."""
+    """Hands out connections, each to one caller at a time."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._open: dict[Connection, SSLContext | None] = {}
         self._idle: list[Connection] = []
 
-    def kept(self, tls: SSLContext | None) -> Connection | None:
-        """A connection with these TLS settings that is there; give it back in any case."""
+    def idle(self, tls: SSLContext | None) -> Connection | None:
+        """An idle connection with these TLS settings, or None; release it in any case."""
         now = asyncio.get_running_loop().time()
         while self._idle:
             connection = self._idle.pop()
-            rested = now - connection.idle_since
-            if connection.reusable and self._open[connection] is tls and rested < IDLE_SECONDS:
+            idle = now - connection.idle_since
+            if connection.reusable and self._open[connection] is tls and idle < IDLE_SECONDS:
                 return connection
             connection.close()
         return None
 
     async def connect(self, tls: SSLContext | None) -> Connection:
-        """A new connection with these TLS settings; give it back in any case."""
+        """A new connection with these TLS settings; release it in any case."""
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 connection = await self._connect(tls)
@@ -64,20 +64,20 @@ class Pool:
         connection.closed.add_done_callback(lambda _: self._forget(connection))
         return connection
 
-    def give_back(self, connection: Connection) -> None:
-        """Keep a connection whose answer was read to its end; cut any other."""
+    def release(self, connection: Connection) -> None:
+        """Keep a connection whose response was read to its end; abort any other."""
         if connection.reusable:
             self._idle.append(connection)
         else:
             connection.abort()
 
     async def close(self) -> None:
-        """End all connections."""
-        ending = list(self._open)
-        for connection in ending:
+        """Close all connections."""
+        closing = list(self._open)
+        for connection in closing:
             connection.close()
-        if ending:
-            await asyncio.wait([each.closed for each in ending], timeout=GOODBYE_SECONDS)
+        if closing:
+            await asyncio.wait([each.closed for each in closing], timeout=CLOSE_SECONDS)
         for connection in list(self._open):
             connection.abort()
 
@@ -110,7 +110,7 @@ class Pool:
 
 
 async def _tunnel(proxy: SplitResult, server: Server) -> asyncio.Transport:
-    """Have a proxy connect to the server."""
+    """Open a CONNECT tunnel through a proxy."""
     secure = proxy.scheme == "https"
     transport, connection = await asyncio.get_running_loop().create_connection(
         Connection,
@@ -127,12 +127,12 @@ async def _tunnel(proxy: SplitResult, server: Server) -> asyncio.Transport:
     await connection.head(within=CONNECT_SECONDS)
     if connection.status != 200:
         connection.abort()
-        raise Disconnected(f"the proxy {proxy.hostname} answers {connection.status}")
+        raise Disconnected(f"the proxy {proxy.hostname} responded with {connection.status}")
     return transport
 
 
 def _keep_alive(transport: asyncio.Transport) -> None:
-    """Let the kernel find out that the other side is gone."""
+    """Let the kernel detect a peer that is down."""
     raw = transport.get_extra_info("socket")
     if raw is not None:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -1,23 +1,41 @@
-"""A queue of keys where work is never lost and never doubled.
+"""The queue of a controller, after client-go's workqueue.
 
-A key waits at most once however often it is added. While a worker has it, further adds are
-remembered and it comes back when the worker is done, so no two workers hold the same key. Failed
-keys come back with growing delays, keys in a storm of changes at a slower pace, and what the start
-of the process found waits behind what changes now.
+A key waits at most once however often it is added. While a worker processes it, further adds mark
+it dirty and it is queued again when the worker is done, so no two workers have the same key. Failed
+keys are retried with back-off, keys that change all the time are throttled.
+
+Keys that were reconciled before come first, so that what was started becomes ready before more is
+started. Then come new keys, then those of the initial list. Every eighth turn goes to the lowest
+priority that waits, so that no key starves.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Hashable
+from enum import IntEnum
 from typing import Generic, NamedTuple, TypeVar
 
-from cobaltcore.runtime.backoff import Backoff, Pace
+from cobaltcore.runtime.backoff import Backoff, Throttle
 from cobaltcore.runtime.clock import Clock, SystemClock, Timer
 
 K = TypeVar("K", bound=Hashable)
 
+FAIR_TURN = 8
 
-class _Later(NamedTuple):
+
+class Priority(IntEnum):
+    """Which keys come first."""
+
+    STARTED = 0
+    NEW = 1
+    INITIAL = 2
+
+
+_HIGHEST_FIRST = tuple(Priority)
+_LOWEST_FIRST = tuple(reversed(Priority))
+
+
+class _Delayed(NamedTuple):
     due: float
     timer: Timer
 
@@ -33,81 +51,87 @@ class Queue(Generic[K]):
     ) -> None:
         self._clock = clock or SystemClock()
         self._backoff = backoff or Backoff()
-        self._pace = Pace()
-        self._urgent: deque[K] = deque()
-        self._patient: deque[K] = deque()
-        self._waiting: set[K] = set()
-        self._held: set[K] = set()
-        self._again: set[K] = set()
-        self._later: dict[K, _Later] = {}
-        self._paced: dict[K, Timer] = {}
-        self._takers: deque[asyncio.Future[None]] = deque()
+        self._throttle = Throttle()
+        self._waiting: dict[K, Priority] = {}
+        self._order: tuple[deque[K], ...] = tuple(deque() for _ in Priority)
+        """Keys by priority; an entry whose key has another priority by now is skipped."""
+        self._turn = 0
+        self._processing: set[K] = set()
+        self._dirty: set[K] = set()
+        self._delayed: dict[K, _Delayed] = {}
+        self._throttled: dict[K, Timer] = {}
+        self._idle_workers: deque[asyncio.Future[None]] = deque()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits, nothing is held and nothing is due later."""
-        return not (self._waiting or self._held or self._later or self._paced)
+        """Whether no key waits, is processed, or is due later."""
+        return not (self._waiting or self._processing or self._delayed or self._throttled)
 
     @property
     def busy(self) -> bool:
-        """Whether something waits now or is held; what is due later does not count."""
-        return bool(self._waiting or self._held or self._paced)
+        """Whether a key waits or is processed; those due later do not count."""
+        return bool(self._waiting or self._processing or self._throttled)
 
-    def add(self, key: K, *, patient: bool = False) -> None:
-        """Ask for a pass over `key`."""
-        self._pace.noticed(key)
-        if key in self._held:
-            self._again.add(key)
-        elif key not in self._waiting:
-            self._admit(key, patient=patient)
+    def is_dirty(self, key: K) -> bool:
+        """Whether `key` is processed now and will be processed again after that."""
+        return key in self._dirty
+
+    def add(self, key: K, *, initial: bool = False) -> None:
+        """Request a reconcile of `key`."""
+        self._throttle.record_change(key)
+        if key in self._processing:
+            self._dirty.add(key)
+        elif key in self._waiting:
+            self._enqueue(key, self._priority(key, initial=initial))
+        else:
+            self._admit(key, initial=initial)
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Ask for a pass after a while; an earlier request stands."""
+        """Request a reconcile after a delay; an earlier request is kept."""
         due = self._clock.monotonic() + seconds
-        known = self._later.get(key)
+        known = self._delayed.get(key)
         if known is not None:
             if known.due <= due:
                 return
             known.timer.cancel()
-        timer = self._clock.call_later(seconds, lambda: self._due(key))
-        self._later[key] = _Later(due, timer)
+        timer = self._clock.call_later(seconds, lambda: self._on_due(key))
+        self._delayed[key] = _Delayed(due, timer)
 
     async def get(self, *, unless: Callable[[], bool] = lambda: False) -> K | None:
-        """Take the next key; call `done` when finished with it. None once `unless` holds."""
+        """Wait for the next key; call `done` when finished with it. None once `unless` holds."""
         while not self._waiting:
             if unless():
                 return None
-            taker = asyncio.get_running_loop().create_future()
-            self._takers.append(taker)
+            wakeup = asyncio.get_running_loop().create_future()
+            self._idle_workers.append(wakeup)
             try:
-                await taker
+                await wakeup
             except asyncio.CancelledError:
-                self._pass_on(taker)
+                self._hand_over(wakeup)
                 raise
-        key = self._urgent.popleft() if self._urgent else self._patient.popleft()
-        self._waiting.discard(key)
-        self._held.add(key)
-        self._pace.ran(key, self._clock.monotonic())
+        key = self._next()
+        self._processing.add(key)
+        self._throttle.record_start(key, self._clock.monotonic())
         return key
 
     def done(self, key: K) -> None:
-        """Give the key back; it waits again if something changed meanwhile."""
-        self._held.discard(key)
-        if key in self._again:
-            self._again.discard(key)
-            self._admit(key, patient=False)
+        """Finish processing; the key is queued again if it is dirty."""
+        self._processing.discard(key)
+        if key in self._dirty:
+            self._dirty.discard(key)
+            self._admit(key)
 
     def retry(self, key: K, *, at_least: float = 0) -> float:
-        """Ask for another try after a failure; return the delay in seconds."""
+        """Request a retry after a failure; return the delay in seconds."""
         delay = max(at_least, self._backoff.next(key))
         self.add_after(key, delay)
         return delay
 
     def forget(self, key: K) -> None:
-        """The key was handled: its failures do not count any more."""
+        """Reset the failures of a key."""
         self._backoff.forget(key)
 
     def failures(self, key: K) -> int:
@@ -115,57 +139,77 @@ class Queue(Generic[K]):
         return self._backoff.failures(key)
 
     def wake_all(self) -> None:
-        """Let every worker that waits for a key look around."""
-        while self._takers:
-            self._wake()
+        """Let every idle worker evaluate its `unless`."""
+        while self._idle_workers:
+            self._wake_one()
 
     def close(self) -> None:
-        """Call off everything that is due later."""
-        for timer in [*(later.timer for later in self._later.values()), *self._paced.values()]:
+        """Cancel everything that is due later."""
+        delayed = (each.timer for each in self._delayed.values())
+        for timer in [*delayed, *self._throttled.values()]:
             timer.cancel()
-        self._later.clear()
-        self._paced.clear()
+        self._delayed.clear()
+        self._throttled.clear()
 
-    def _admit(self, key: K, *, patient: bool) -> None:
-        """Let the key wait for a worker, at the pace that its changes allow."""
-        paced = self._paced.pop(key, None)
-        if paced is not None:
-            paced.cancel()
-        delay = self._pace.delay(key, self._clock.monotonic())
+    def _next(self) -> K:
+        self._turn += 1
+        for priority in _HIGHEST_FIRST if self._turn % FAIR_TURN else _LOWEST_FIRST:
+            order = self._order[priority]
+            while order:
+                key = order.popleft()
+                if self._waiting.get(key) == priority:
+                    del self._waiting[key]
+                    return key
+        raise LookupError("no key waits")
+
+    def _priority(self, key: K, *, initial: bool = False) -> Priority:
+        if self._throttle.is_known(key):
+            return Priority.STARTED
+        return Priority.INITIAL if initial else Priority.NEW
+
+    def _admit(self, key: K, *, initial: bool = False) -> None:
+        """Queue the key, now or when its throttle allows."""
+        throttled = self._throttled.pop(key, None)
+        if throttled is not None:
+            throttled.cancel()
+        delay = self._throttle.delay(key, self._clock.monotonic())
         if delay > 0:
-            self._paced[key] = self._clock.call_later(delay, lambda: self._due(key))
+            self._throttled[key] = self._clock.call_later(delay, lambda: self._on_due(key))
         else:
-            self._enqueue(key, patient=patient)
+            self._enqueue(key, self._priority(key, initial=initial))
 
-    def _due(self, key: K) -> None:
-        """Its time has come, by whichever of its timers."""
-        self._call_off(key)
-        if key in self._held:
-            self._again.add(key)
-        elif key not in self._waiting:
-            self._enqueue(key, patient=False)
+    def _on_due(self, key: K) -> None:
+        self._cancel_timers(key)
+        if key in self._processing:
+            self._dirty.add(key)
+        else:
+            self._enqueue(key, self._priority(key))
 
-    def _call_off(self, key: K) -> None:
-        later, paced = self._later.pop(key, None), self._paced.pop(key, None)
-        if later is not None:
-            later.timer.cancel()
-        if paced is not None:
-            paced.cancel()
+    def _cancel_timers(self, key: K) -> None:
+        delayed, throttled = self._delayed.pop(key, None), self._throttled.pop(key, None)
+        if delayed is not None:
+            delayed.timer.cancel()
+        if throttled is not None:
+            throttled.cancel()
 
-    def _enqueue(self, key: K, *, patient: bool) -> None:
-        self._call_off(key)
-        self._waiting.add(key)
-        (self._patient if patient else self._urgent).append(key)
-        self._wake()
+    def _enqueue(self, key: K, priority: Priority) -> None:
+        """Queue the key; one that waits already may move to a higher priority."""
+        self._cancel_timers(key)
+        known = self._waiting.get(key)
+        if known is None or priority < known:
+            self._waiting[key] = priority
+            self._order[priority].append(key)
+        if known is None:
+            self._wake_one()
 
-    def _wake(self) -> None:
-        while self._takers:
-            taker = self._takers.popleft()
-            if not taker.done():
-                taker.set_result(None)
+    def _wake_one(self) -> None:
+        while self._idle_workers:
+            wakeup = self._idle_workers.popleft()
+            if not wakeup.done():
+                wakeup.set_result(None)
                 return
 
-    def _pass_on(self, taker: asyncio.Future[None]) -> None:
-        """A cancelled worker hands its wake-up to the next one."""
-        if taker.done() and not taker.cancelled() and self._waiting:
-            self._wake()
+    def _hand_over(self, wakeup: asyncio.Future[None]) -> None:
+        """A cancelled worker hands its wake-up over to another."""
+        if wakeup.done() and not wakeup.cancelled() and self._waiting:
+            self._wake_one()

@@ -1,41 +1,41 @@
-"""The cache behind an informer: the newest known state of every object of a kind, with indexes.
+"""The store of an informer: the newest known version of every object of a kind, with indexes.
 
-Objects arrive twice, from the watch and from the answers to our own writes, so a store never goes
-back: what is older than the version it holds is ignored. Callers must not change what they read.
+Objects arrive twice, from the watch and from the responses to own writes, so a version that is
+older than the stored one is ignored. Callers must not change what they read.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from cobaltcore.runtime.cached import CachedObject
+from cobaltcore.runtime.faults import Faults
+from cobaltcore.runtime.index import Index
 from cobaltcore.runtime.meta import Key, Object
-from cobaltcore.runtime.sighting import Sighting
 
 IndexFunction = Callable[[Object], Iterable[str]]
 
 
 class Change(NamedTuple):
-    """What happened to one object; `before` or `after` is None when it appeared or went away."""
+    """A change of one object; `before` is None if it was created, `after` if it was deleted."""
 
     key: Key
-    before: Sighting | None
-    after: Sighting | None
+    before: CachedObject | None
+    after: CachedObject | None
     initial: bool = False
-    told: bool = False
-    """Nothing differs but a status that this process has just written itself."""
+    own_status_update: bool = False
+    """Nothing differs but a status that this process is writing."""
 
     @property
     def old(self) -> Object | None:
-        """The object as it was."""
         return self.before.object if self.before is not None else None
 
     @property
     def new(self) -> Object | None:
-        """The object as it is."""
         return self.after.object if self.after is not None else None
 
     @property
     def latest(self) -> Object:
-        """The object as it is, or as it was last seen."""
+        """The object as it is, or as it was before its deletion."""
         found = self.after if self.after is not None else self.before
         if found is None:
             raise ValueError("a change without an object")
@@ -43,37 +43,39 @@ class Change(NamedTuple):
 
 
 def version_of(obj: Object) -> int:
-    """Resource versions of one kind grow; they are compared as numbers."""
+    """The resource version as a number: versions of one kind increase."""
     return int(obj["metadata"].get("resourceVersion") or 0)
 
 
 class Store:
     """Objects of one kind by key and by index."""
 
-    def __init__(self) -> None:
-        self._known: dict[Key, Sighting] = {}
-        self._functions: dict[str, Callable[[Sighting], Iterable[str]]] = {}
-        self._indexes: dict[str, dict[str, set[Key]]] = {}
+    def __init__(self, faults: Faults | None = None) -> None:
+        self._faults = faults or Faults("")
+        self._known: dict[Key, CachedObject] = {}
+        self._indexes: dict[str, Index] = {"owner": Index(lambda state: state.owner_uids)}
         self._removed: dict[Key, int] = {}
-        self.telling: dict[Key, Mapping[str, Any]] = {}
-        """The statuses that this process is about to write."""
-        self._index("owner", lambda seen: seen.owner_uids)
+        self.own_status_updates: dict[Key, Mapping[str, Any]] = {}
+        """The statuses that this process is writing."""
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def add_index(self, name: str, function: IndexFunction) -> None:
-        """Keep objects findable by the values that `function` tells of them."""
-        if name not in self._functions:
-            self._index(name, lambda seen: function(seen.object))
+    def add_index(self, name: str, function: IndexFunction, *, spec_only: bool = False) -> None:
+        """Index objects by the values that `function` returns, see `Informer.add_index`."""
+        if name in self._indexes:
+            return
+        index = Index(lambda state: function(state.object), spec_only=spec_only)
+        self._indexes[name] = index
+        for known in self._known.values():
+            self._update(name, index, None, known)
 
     def get(self, key: Key) -> Object | None:
-        """The object of that name, or None."""
         known = self._known.get(key)
         return known.object if known is not None else None
 
-    def known(self) -> list[Sighting]:
-        """The newest state of everything."""
+    def known(self) -> list[CachedObject]:
+        """The newest version of every object."""
         return list(self._known.values())
 
     def objects(self, namespace: str = "") -> list[Object]:
@@ -85,68 +87,64 @@ class Store:
         ]
 
     def find(self, index: str, value: str) -> list[Object]:
-        """Objects that an index function gave `value` for."""
-        return [self._known[key].object for key in self._indexes[index].get(value, ())]
+        """Objects for which an index function returned `value`."""
+        return [self._known[key].object for key in self._indexes[index].find(value)]
 
-    def put(self, seen: Sighting, *, initial: bool = False) -> Change | None:
-        """Take in a state; return the change, or None if it is nothing new."""
-        key = seen.key
+    def put(self, new: CachedObject, *, initial: bool = False) -> Change | None:
+        """Store a version; return the change, or None if it is not newer."""
+        key = new.key
         old = self._known.get(key)
         newest = old.version if old is not None else self._removed.get(key, -1)
-        if seen.version <= newest:
+        if new.version <= newest:
             return None
         self._removed.pop(key, None)
-        if old is not None:
-            self._unlink(old)
-        self._known[key] = seen
-        for name in self._functions:
-            self._link(name, seen)
-        return Change(key, old, seen, initial, self._is_told(old, seen))
+        self._known[key] = new
+        for name, index in self._indexes.items():
+            self._update(name, index, old, new)
+        return Change(key, old, new, initial, self._is_own_status_update(old, new))
 
     def remove(self, key: Key, *, version: int) -> Change | None:
-        """Forget an object that went away at `version`."""
+        """Forget an object that was deleted at `version`."""
         old = self._known.get(key)
         if old is None or old.version > version:
             return None
-        self._unlink(old)
+        for index in self._indexes.values():
+            index.remove(key)
+        self._faults.forget(key)
         del self._known[key]
         self._removed[key] = version
         return Change(key, old, None)
 
     def retain(self, keys: set[Key], *, version: int) -> list[Change]:
-        """Forget everything but `keys`: the result of a full listing at `version`."""
+        """Forget everything but `keys`: the result of a list at `version`."""
         gone = [key for key in self._known if key not in keys]
         self._removed.clear()
         return [change for key in gone if (change := self.remove(key, version=version))]
 
-    def _is_told(self, old: Sighting | None, new: Sighting) -> bool:
-        if old is None or new.key not in self.telling:
+    def _update(
+        self, name: str, index: Index, old: CachedObject | None, new: CachedObject
+    ) -> None:
+        """An object that an index function cannot handle is in the store and not in that index."""
+        step = f"index {name!r}"
+        failed_before = self._faults.has(new.key, step)
+        try:
+            index.update(None if failed_before else old, new)
+        except Exception as error:  # noqa: BLE001 the object is at fault, others go on
+            index.remove(new.key)
+            self._faults.record(new.key, step, error)
+        else:
+            if failed_before:
+                self._faults.resolve(new.key, step)
+
+    def _is_own_status_update(self, old: CachedObject | None, new: CachedObject) -> bool:
+        if old is None or new.key not in self.own_status_updates:
             return False
-        return new.wishes_as(old) and bool(new.status == self.telling[new.key])
-
-    def _index(self, name: str, function: Callable[[Sighting], Iterable[str]]) -> None:
-        self._functions[name] = function
-        self._indexes[name] = {}
-        for known in self._known.values():
-            self._link(name, known)
-
-    def _link(self, name: str, seen: Sighting) -> None:
-        index = self._indexes[name]
-        for value in self._functions[name](seen):
-            index.setdefault(value, set()).add(seen.key)
-
-    def _unlink(self, seen: Sighting) -> None:
-        for name, function in self._functions.items():
-            index = self._indexes[name]
-            for value in function(seen):
-                keys = index.get(value)
-                if keys is not None:
-                    keys.discard(seen.key)
-                    if not keys:
-                        del index[value]
+        return new.same_apart_from_status(old) and bool(
+            new.status == self.own_status_updates[new.key]
+        )
 
 
-class Telling:
+class OwnStatusUpdate:
     """A `with` block in which this process writes the status of an object."""
 
     __slots__ = ("_key", "_status", "_store")
@@ -157,7 +155,7 @@ class Telling:
         self._status = status
 
     def __enter__(self) -> None:
-        self._store.telling[self._key] = self._status
+        self._store.own_status_updates[self._key] = self._status
 
     def __exit__(self, *_: object) -> None:
-        self._store.telling.pop(self._key, None)
+        self._store.own_status_updates.pop(self._key, None)

@@ -1,6 +1,6 @@
-"""Decode a watch: bytes in any pieces to typed events, one per line. Pure."""
+"""Decode a watch: chunks of bytes to typed events, one per line. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import msgspec
@@ -11,7 +11,7 @@ EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
 
 
 class WatchEvent(msgspec.Struct):
-    """One change, as the API server tells it."""
+    """One event of a watch."""
 
     type: EventType
     object: msgspec.Raw
@@ -21,17 +21,31 @@ _decoder = msgspec.json.Decoder(WatchEvent)
 
 
 class Events:
-    """The events of one watch."""
+    """Splits the bytes of one watch into events."""
 
-    def __init__(self) -> None:
+    def __init__(self, undecodable: Callable[[Exception], None] | None = None) -> None:
         self._rest = b""
+        self._undecodable = undecodable
 
     def of(self, piece: bytes) -> Iterator[WatchEvent]:
-        """Those that are whole with this piece; raise the ApiError that an ERROR event carries."""
+        """The events that `piece` completes; raise the ApiError that an ERROR event carries.
+
+        What cannot be decoded, for example because it is nested too deeply, is reported and left out.
+        """
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
-            if line:
-                event = _decoder.decode(line)
-                if event.type == "ERROR":
-                    raise errors.from_watch(msgspec.json.decode(event.object))
-                yield event
+            event = self._decode(line) if line else None
+            if event is None:
+                continue
+            if event.type == "ERROR":
+                raise errors.from_watch(msgspec.json.decode(event.object))
+            yield event
+
+    def _decode(self, line: bytes) -> WatchEvent | None:
+        try:
+            return _decoder.decode(line)
+        except (msgspec.DecodeError, RecursionError) as error:
+            if self._undecodable is None:
+                raise
+            self._undecodable(error)
+            return None

@@ -1,7 +1,7 @@
-"""The HTTPS server that the API server asks about our kinds.
+"""The HTTPS server of admission and conversion webhooks.
 
-The certificate is looked at in every handshake, so a new one counts from the next connection on
-and connections that are open live on. A new pair that cannot be used leaves the old one in place.
+The certificate is checked in every handshake: a new one is used from the next connection on, and
+open connections stay. A new pair that is invalid leaves the old one in use.
 """
 
 import asyncio
@@ -14,14 +14,14 @@ import msgspec
 from aiohttp import web
 
 from cobaltcore.runtime import errors, files, log
-from cobaltcore.runtime.admission import Answer, Webhooks
+from cobaltcore.runtime.admission import Handler, Webhooks
 from cobaltcore.runtime.pair import Pair
 
 # An update carries the object twice, and the API server takes objects of up to 3 MiB.
 BODY_LIMIT_BYTES = 8 * 1024 * 1024
 DRAIN_SECONDS = 25.0
-# Peers have this long to read the last answer and to close TLS in turn.
-FAREWELL_SECONDS = 0.2
+# Peers have this long to read the last response and to close TLS.
+CLOSE_SECONDS = 0.2
 
 _log = log.get("webhook")
 
@@ -49,19 +49,19 @@ class WebhookServer:
 
     @property
     def port(self) -> int:
-        """The port that is listened on, also when 0 was asked for."""
+        """The listening port, also if 0 was configured."""
         if self._runner is None or not self._runner.addresses:
             return self._endpoint.port
         return int(self._runner.addresses[0][1])
 
     async def start(self) -> None:
-        """Begin to listen; raise ConfigError if the certificate or the port cannot be used."""
+        """Listen; raise ConfigError if the certificate or the port cannot be used."""
         endpoint = self._endpoint
         context = ServingCertificate(endpoint.certificate, endpoint.key).listener()
         app = web.Application(client_max_size=BODY_LIMIT_BYTES)
         app.router.add_get("/healthz", _healthz)
-        for path, answer in self._routes.items():
-            app.router.add_post(path, _handler(answer))
+        for path, handler in self._routes.items():
+            app.router.add_post(path, _http_handler(handler))
         runner = web.AppRunner(
             app,
             access_log=None,
@@ -77,19 +77,19 @@ class WebhookServer:
             raise errors.ConfigError(
                 f"the webhook server cannot listen on {endpoint.host} port {endpoint.port}: "
                 f"{error.strerror}",
-                hint="stop what uses the port, or choose another one",
+                hint="stop the process that uses the port, or choose another port",
             ) from error
         self._runner = runner
 
     async def stop(self) -> None:
-        """Take no more connections, answer what was asked, then close."""
+        """Accept no more connections, complete open requests, then close."""
         if self._runner is None:
             return
         server = self._runner.server
         transports = [each.transport for each in server.connections] if server else []
         await self._runner.cleanup()
         if transports:
-            await asyncio.sleep(FAREWELL_SECONDS)
+            await asyncio.sleep(CLOSE_SECONDS)
         for transport in transports:
             if transport is not None:
                 transport.abort()
@@ -97,7 +97,7 @@ class WebhookServer:
 
 
 class ServingCertificate:
-    """A pair of files whose newest usable content every new handshake presents."""
+    """A pair of files whose newest valid content every new handshake presents."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
         self._paths = (certificate, key)
@@ -107,11 +107,11 @@ class ServingCertificate:
         except (OSError, ssl.SSLError) as error:
             raise errors.ConfigError(
                 f"the webhook certificate {certificate} with key {key} cannot be used: {error}",
-                hint="check that both files are there and belong together",
+                hint="check that both files exist and that the key belongs to the certificate",
             ) from error
 
     def listener(self) -> ssl.SSLContext:
-        """TLS settings for a listening socket, good for its whole life."""
+        """TLS settings for a listening socket; they follow changes of the files."""
         context = self._load()
         context.sni_callback = self._choose
         return context
@@ -127,7 +127,7 @@ class ServingCertificate:
         try:
             self._current = self._load()
         except (OSError, ssl.SSLError) as error:
-            _log.error("new certificate cannot be used, keeping the old", cause=str(error))
+            _log.error("new certificate is invalid, the old one stays", error=str(error))
         else:
             _log.info("certificate reloaded", file=str(self._paths[0]))
 
@@ -135,7 +135,7 @@ class ServingCertificate:
         certificate, key = (path.read_bytes() for path in self._paths)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        Pair(certificate, key).use(context)
+        Pair(certificate, key).load_into(context)
         return context
 
 
@@ -143,12 +143,12 @@ async def _healthz(_: web.Request) -> web.Response:
     return web.Response(text="ok")
 
 
-def _handler(answer: Answer) -> Callable[[web.Request], Awaitable[web.Response]]:
+def _http_handler(handler: Handler) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def handle(request: web.Request) -> web.Response:
         body = await request.read()
         try:
-            return web.Response(body=await answer(body), content_type="application/json")
+            return web.Response(body=await handler(body), content_type="application/json")
         except msgspec.MsgspecError as error:
-            raise web.HTTPBadRequest(text=f"no review that can be read: {error}") from error
+            raise web.HTTPBadRequest(text=f"not a valid review: {error}") from error
 
     return handle

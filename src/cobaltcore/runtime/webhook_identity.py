@@ -1,7 +1,7 @@
-"""The authority and certificate of a webhook server that nobody gave one: made, renewed. Pure.
+"""The self-managed CA and certificate of a webhook server: issue and renew. Pure.
 
-An authority that is renewed stays in the bundle beside its successor, so that API servers and
-replicas that have not heard of the new one yet go on.
+A renewed CA stays in the bundle next to its successor, so that API servers and replicas that do
+not have the new one yet keep working.
 """
 
 import base64
@@ -20,21 +20,21 @@ _BUNDLE, _AUTHORITY_KEY, _CERTIFICATE, _KEY = "ca.crt", "ca.key", "tls.crt", "tl
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a webhook server shows, and what its peers check it against."""
+    """The certificate of a webhook server, and the CA bundle that its clients trust."""
 
     bundle: bytes
-    """Certificates of authorities, the one in use first."""
+    """CA certificates, the one in use first."""
     authority_key: bytes
     serving: Pair
 
     @property
     def authority(self) -> Pair:
-        """The authority in use."""
+        """The CA in use."""
         return Pair(certificates.split(self.bundle)[0], self.authority_key)
 
 
 def current(known: Identity | None, hosts: Sequence[str], *, now: datetime) -> Identity:
-    """The identity to use from now on: `known` as long as all of it is good."""
+    """The identity to use from now on: `known` as long as it is valid and not due for renewal."""
     if known is None or not _is_readable(known):
         authority = certificates.authority("cobalt-webhooks", now=now)
         return _issued(authority, authority.certificate, hosts, now=now)
@@ -45,13 +45,13 @@ def current(known: Identity | None, hosts: Sequence[str], *, now: datetime) -> I
     issuer = known.authority.certificate
     if certificates.needs_renewal(
         known.serving.certificate, now=now, hosts=hosts, issuer=issuer
-    ) or not certificates.fits(known.serving):
+    ) or not certificates.key_matches(known.serving):
         return _issued(known.authority, known.bundle, hosts, now=now)
     return known
 
 
 def secret(identity: Identity, key: Key) -> Object:
-    """The Secret that keeps an identity."""
+    """The Secret that stores an identity."""
     content = {
         _BUNDLE: identity.bundle,
         _AUTHORITY_KEY: identity.authority_key,
@@ -68,7 +68,7 @@ def secret(identity: Identity, key: Key) -> Object:
 
 
 def from_secret(found: Object) -> Identity | None:
-    """The identity that a Secret keeps; None if it keeps none."""
+    """The identity in a Secret; None if it is incomplete."""
     data: Mapping[str, str] = found.get("data") or {}
     if not data.keys() >= {_BUNDLE, _AUTHORITY_KEY, _CERTIFICATE, _KEY}:
         return None
@@ -83,6 +83,6 @@ def _issued(authority: Pair, bundle: bytes, hosts: Sequence[str], *, now: dateti
 
 def _is_readable(known: Identity) -> bool:
     try:
-        return certificates.fits(known.authority) and bool(known.serving.key)
+        return certificates.key_matches(known.authority) and bool(known.serving.key)
     except (ValueError, IndexError):
         return False

@@ -1,7 +1,7 @@
-"""The objects that tell an API server to ask our webhook server. Pure."""
+"""Webhook configurations: the registration of a webhook server at the API server. Pure."""
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ class Target:
 
     at: Service | str
     authority: bytes
-    """PEM bundle that the server's certificate is checked against."""
+    """The caBundle: PEM certificates that the server's certificate is verified with."""
 
     def client_config(self, path: str) -> dict[str, Any]:
         """The clientConfig of one path."""
@@ -58,7 +58,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What holds for all webhooks of a configuration."""
+    """Settings of all webhooks of a configuration."""
 
     failure_policy: Literal["Fail", "Ignore"] = "Fail"
     timeout_seconds: int = 10
@@ -68,7 +68,7 @@ class Options:
 def mutating(
     name: str, kinds: Iterable[Kind], target: Target, *, options: Options | None = None
 ) -> Object:
-    """Ask for defaults for every new or changed object of `kinds`."""
+    """Call the defaulting webhook for every created or updated object of `kinds`."""
     entries = [
         {
             "name": _name("default", kind),
@@ -81,14 +81,23 @@ def mutating(
 
 
 def validating(
-    name: str, kinds: Iterable[Kind], target: Target, *, options: Options | None = None
+    name: str,
+    kinds: Iterable[Kind],
+    target: Target,
+    *,
+    optional: Collection[Kind] = (),
+    options: Options | None = None,
 ) -> Object:
-    """Ask for a decision about every new, changed or deleted object of `kinds`."""
+    """Call the validating webhook for every created, updated or deleted object of `kinds`.
+
+    Objects of `optional` kinds are accepted without an answer.
+    """
     entries = [
         {
             "name": _name("validate", kind),
             "clientConfig": target.client_config(admission.validate_path(kind)),
             "rules": [_rule(kind, "CREATE", "UPDATE", "DELETE")],
+            **({"failurePolicy": "Ignore", "timeoutSeconds": 2} if kind in optional else {}),
         }
         for kind in kinds
     ]
@@ -107,7 +116,7 @@ def conversion(target: Target) -> Object:
 
 
 def _name(verb: str, kind: Kind) -> str:
-    """A webhook's name has three parts at least, also for kinds without a group."""
+    """A webhook's name has at least three parts, also for kinds without a group."""
     return f"{verb}.{kind.plural}.{kind.group or 'core'}"
 
 
@@ -136,5 +145,5 @@ def _configuration(kind: Kind, name: str, entries: list[Object], options: Option
         "apiVersion": kind.api_version,
         "kind": kind.kind,
         "metadata": metadata,
-        "webhooks": [{**entry, **shared} for entry in entries],
+        "webhooks": [{**shared, **entry} for entry in entries],
     }

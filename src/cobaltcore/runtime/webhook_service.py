@@ -1,7 +1,7 @@
-"""A webhook server that looks after itself: certificate in a Secret, renewed; API server told.
+"""A webhook server that manages its own certificate and its registration at the API server.
 
-All replicas share the Secret. Whoever finds that something is due renews it, the others take over
-what they find. The API server hears of a new authority before any server shows a certificate of it.
+All replicas share a Secret with the certificate. The first replica that finds it due renews it, the
+others reload it. A new CA is registered before any server presents a certificate issued by it.
 """
 
 import asyncio
@@ -21,26 +21,26 @@ from cobaltcore.runtime.webhook_identity import SECRET, Identity
 from cobaltcore.runtime.webhook_objects import Service, Target
 
 MANAGER = "cobalt-webhooks"
-LOOK_EVERY = timedelta(minutes=10)
-LOOK_AGAIN = timedelta(seconds=10)
+CHECK_INTERVAL = timedelta(minutes=10)
+RETRY_INTERVAL = timedelta(seconds=10)
 
 _log = log.get("webhook")
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """Under which name the API server knows the webhooks, and how it reaches them."""
+    """Name of the webhook configurations, and how the API server reaches the server."""
 
     name: str
     at: Service | str
     """A Service in front of the server, or its URL without path."""
     hosts: Sequence[str]
-    """Names that the certificate must have."""
+    """DNS names and addresses of the certificate."""
     secret: Key
 
 
 class WebhookService:
-    """Serves webhooks and keeps their certificate and their registration in order."""
+    """Serves webhooks, renews their certificate and keeps their registration up to date."""
 
     def __init__(
         self,
@@ -58,55 +58,54 @@ class WebhookService:
         self._clock = clock or SystemClock()
         self._files = tempfile.TemporaryDirectory(prefix="cobalt-webhooks-")
         self._server: WebhookServer | None = None
-        self._keeper: asyncio.Future[None] | None = None
-        self._shown: Identity | None = None
+        self._renewing: asyncio.Future[None] | None = None
+        self._presented: Identity | None = None
 
     @property
     def port(self) -> int:
-        """The port that is listened on."""
         return self._server.port if self._server else self._port
 
     async def start(self) -> None:
-        """Have a certificate, tell the API server, listen."""
+        """Obtain a certificate, register, listen."""
         identity = await self._identity()
         await self._register(identity)
-        self._show(identity)
+        self._present(identity)
         folder = Path(self._files.name)
         endpoint = Endpoint(folder / "tls.crt", folder / "tls.key", port=self._port)
         self._server = WebhookServer(self._webhooks, endpoint)
         await self._server.start()
-        self._keeper = asyncio.ensure_future(self._keep())
+        self._renewing = asyncio.ensure_future(self._renew_forever())
 
     async def stop(self) -> None:
-        """Stop to listen; the registration stays for the next one."""
-        if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.wait({self._keeper})
+        """Stop listening; the registration stays for the next process."""
+        if self._renewing is not None:
+            self._renewing.cancel()
+            await asyncio.wait({self._renewing})
         if self._server is not None:
             await self._server.stop()
         self._files.cleanup()
 
     async def renew(self) -> None:
-        """Renew what is due, here or by another replica, and use it."""
+        """Renew what is due, or reload what another replica has renewed."""
         identity = await self._identity()
-        # Always, because somebody may have changed or removed the registration.
+        # Always, because the registration may have been changed or deleted.
         await self._register(identity)
-        if identity != self._shown:
-            self._show(identity)
+        if identity != self._presented:
+            self._present(identity)
 
-    async def _keep(self) -> None:
-        pause = LOOK_EVERY
+    async def _renew_forever(self) -> None:
+        interval = CHECK_INTERVAL
         while True:
-            await self._clock.sleep(pause.total_seconds())
+            await self._clock.sleep(interval.total_seconds())
             try:
                 await self.renew()
-                pause = LOOK_EVERY
+                interval = CHECK_INTERVAL
             except (errors.ApiError, errors.Unreachable, TimeoutError) as error:
-                _log.warning("webhooks not looked after", error=str(error))
-                pause = LOOK_AGAIN
+                _log.warning("webhook certificate not checked", error=str(error))
+                interval = RETRY_INTERVAL
 
     async def _identity(self) -> Identity:
-        """What the Secret holds, made or renewed if that is due; others may be first."""
+        """The identity in the Secret, issued or renewed if due; another replica may be first."""
         while True:
             found = await self._read()
             known = webhook_identity.from_secret(found) if found else None
@@ -118,7 +117,7 @@ class WebhookService:
                 await self._write(wanted, found)
             except errors.Conflict:
                 continue
-            _log.info("certificate made", secret=str(self._registration.secret))
+            _log.info("certificate issued", secret=str(self._registration.secret))
             return wanted
 
     async def _read(self) -> Object | None:
@@ -134,28 +133,29 @@ class WebhookService:
         else:
             await self._client.replace(SECRET, {**found, "data": body["data"]})
 
-    def _show(self, identity: Identity) -> None:
+    def _present(self, identity: Identity) -> None:
         folder = Path(self._files.name)
         certificates.write(
             identity.serving, certificate=folder / "tls.crt", key=folder / "tls.key"
         )
-        self._shown = identity
+        self._presented = identity
 
     async def _register(self, identity: Identity) -> None:
         target = Target(self._registration.at, identity.bundle)
         name = self._registration.name
         defaulting = self._webhooks.defaulting_functions
         validating = self._webhooks.validating_functions
-        await self._tell(
+        await self._configure(
             webhook_objects.MUTATING, webhook_objects.mutating(name, defaulting, target)
         )
-        await self._tell(
-            webhook_objects.VALIDATING, webhook_objects.validating(name, validating, target)
+        await self._configure(
+            webhook_objects.VALIDATING,
+            webhook_objects.validating(name, validating, target, optional=self._webhooks.optional),
         )
 
-    async def _tell(self, kind: Kind, configuration: Object) -> None:
+    async def _configure(self, kind: Kind, configuration: Object) -> None:
         if configuration["webhooks"]:
             await self._client.apply(kind, configuration, manager=MANAGER)
         else:
-            # An earlier release may have had some.
+            # An earlier release may have registered some.
             await self._client.delete(kind, Key("", configuration["metadata"]["name"]))

@@ -51,7 +51,7 @@ def _register(meter: Meter, work: str) -> None:
 
 
 async def main(case: str, *, namespace: str) -> None:
-    """Run until told to stop; Kopf itself looks for KUBECONFIG and listens to signals."""
+    """Run until stopped; Kopf itself reads KUBECONFIG and handles signals."""
     setup, work = case.split("-")
     meter = Meter()
     reporting = asyncio.ensure_future(meter.serve())

@@ -45,7 +45,7 @@ class Meter:
         self._complete = asyncio.Event()
 
     def saw(self, name: str, spec: Mapping[str, Any]) -> None:
-        """A handler looks at an object."""
+        """Count a call of a handler."""
         self._runs += 1
         before = self._arrivals.rounds.get(name, 0)
         self._arrivals.saw(name, spec)

@@ -14,22 +14,22 @@ import uvloop
 from cobaltcore.runtime import kubeconfig, log, status
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.controller import Controller, Source, unless_told
+from cobaltcore.runtime.controller import Controller, Source, unless_own_status_update
+from cobaltcore.runtime.http_transport import HttpTransport
 from cobaltcore.runtime.manager import Manager
-from cobaltcore.runtime.meta import Key, Scope
-from cobaltcore.runtime.transport import HttpTransport
+from cobaltcore.runtime.meta import Key, WatchScope
 from tests.bench.operators.meter import Meter
 from tests.bench.widget import WIDGET
 
 
 class WidgetOperator:
-    """Looks at widgets of one namespace."""
+    """Reconciles widgets of one namespace."""
 
     def __init__(self, cluster: Cluster, meter: Meter, *, namespace: str, writes: bool) -> None:
         self._cluster = cluster
         self._meter = meter
         self._writes = writes
-        sources = [Source(WIDGET, unless_told, Scope(namespace))]
+        sources = [Source(WIDGET, unless_own_status_update, WatchScope(namespace))]
         self.controller = Controller("widget", self.reconcile, sources)
 
     async def reconcile(self, key: Key) -> timedelta | None:
@@ -46,7 +46,7 @@ class WidgetOperator:
 
 
 async def main(case: str, *, config: Path, namespace: str) -> None:
-    """Run until told to stop."""
+    """Run until stopped."""
     meter = Meter()
     reporting = asyncio.ensure_future(meter.serve())
     client = Client(HttpTransport(kubeconfig.load(config, environ={}), agent="bench-ours"))

@@ -1,4 +1,4 @@
-"""What a user sees of a cloud that `cobalt up` made."""
+"""A cloud deployed by `cobalt up`, as a user sees it."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from tests.support.cloud import DEMO, Cloud
 from tests.support.lab import Lab, eventually
 
 INTERFACES = ("public", "internal", "admin")
-NEEDS = {
+DEPENDENCIES = {
     "glance": {"keystone"},
     "placement": {"keystone"},
     "nova": {"keystone", "glance", "placement"},
@@ -15,7 +15,7 @@ NEEDS = {
 }
 
 
-def test_the_control_plane_is_ready_in_all_parts(lab: Lab) -> None:
+def test_all_parts_of_the_control_plane_are_ready(lab: Lab) -> None:
     table = lab.kubectl("get", "controlplanes", "-n", "openstack")
     heads, row = (line.split() for line in table.splitlines())
     assert heads == ["NAME", "READY", "PHASE", "PROGRESS", "RELEASE", "MESSAGE", "AGE"]
@@ -24,16 +24,16 @@ def test_the_control_plane_is_ready_in_all_parts(lab: Lab) -> None:
     assert ready == whole
 
 
-def test_nothing_was_ready_before_what_it_needs(samples: list[dict[str, Any]]) -> None:
-    assert len(samples) > 10, "it comes up in more steps than that"
+def test_no_service_was_ready_before_its_dependencies(samples: list[dict[str, Any]]) -> None:
+    assert len(samples) > 10, "the deployment has more steps"
     for each in samples:
         services = each.get("services", {})
         ready = {name for name, service in services.items() if service.get("ready")}
-        early = {name for name in ready if not NEEDS.get(name, set()) <= ready}
+        early = {name for name in ready if not DEPENDENCIES.get(name, set()) <= ready}
         assert not early, each
-        said = [c["status"] for c in each.get("conditions", ()) if c["type"] == "Ready"]
+        ready_status = [c["status"] for c in each.get("conditions", ()) if c["type"] == "Ready"]
         parts, _, whole = each.get("progress", "0/1").partition("/")
-        assert (said == ["True"]) == (parts == whole), each
+        assert (ready_status == ["True"]) == (parts == whole), each
 
 
 def test_the_catalogue_has_every_service_in_the_region_with_three_interfaces(cloud: Cloud) -> None:
@@ -45,14 +45,14 @@ def test_the_catalogue_has_every_service_in_the_region_with_three_interfaces(clo
         assert found == {("RegionOne", each) for each in INTERFACES}, entry
 
 
-def test_the_server_runs_and_answers_from_outside(cloud: Cloud) -> None:
+def test_the_server_is_active_and_answers_at_its_floating_address(cloud: Cloud) -> None:
     assert cloud.get("server", "show", DEMO)["status"] == "ACTIVE"
     floating = cloud.floating()
-    with cloud.outside() as outside:
-        eventually(lambda: outside.pings(floating), "the server answers to ping")
-        assert outside.banner(floating).startswith("SSH-2.0")
+    with cloud.external_host() as external:
+        eventually(lambda: external.pings(floating), "the server answers to ping")
+        assert external.banner(floating).startswith("SSH-2.0")
 
 
-def test_every_hypervisor_serves(cloud: Cloud) -> None:
+def test_every_hypervisor_is_up(cloud: Cloud) -> None:
     found = cloud.get("compute", "service", "list", "--service", "nova-compute")
     assert [each["State"] for each in found] == ["up"] * 2

@@ -1,4 +1,4 @@
-"""Kill any process of a cloud: it comes back by itself, and the server keeps running."""
+"""Any killed process of a cloud is restarted, and the server keeps running."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ HYPERVISOR = "hypervisor"
 
 
 @dataclass(frozen=True)
-class Victim:
-    """A process to kill: where it runs, and what its command line looks like."""
+class Target:
+    """A process to kill: its node and a pattern of its command line."""
 
     name: str
     pattern: str
@@ -22,86 +22,90 @@ class Victim:
 
 
 SERVICES = (
-    Victim("keystone", r"uwsgi.*keystone"),
-    Victim("glance", r"uwsgi.*glance"),
-    Victim("placement", r"uwsgi.*placement"),
-    Victim("nova-api", r"uwsgi.*nova.*api"),
-    Victim("nova-metadata", r"uwsgi.*nova.*metadata"),
-    Victim("nova-scheduler", r"nova-scheduler"),
-    Victim("nova-conductor", r"nova-conductor"),
-    Victim("neutron-api", r"uwsgi.*neutron"),
-    Victim("neutron-maintenance", r"neutron-ovn-maintenance-worker"),
-    Victim("neutron-periodic", r"neutron-periodic-workers"),
-    Victim("cinder-api", r"uwsgi.*cinder"),
-    Victim("cinder-scheduler", r"cinder-scheduler"),
-    Victim("cinder-volume", r"cinder-volume"),
+    Target("keystone", r"uwsgi.*keystone"),
+    Target("glance", r"uwsgi.*glance"),
+    Target("placement", r"uwsgi.*placement"),
+    Target("nova-api", r"uwsgi.*nova.*api"),
+    Target("nova-metadata", r"uwsgi.*nova.*metadata"),
+    Target("nova-scheduler", r"nova-scheduler"),
+    Target("nova-conductor", r"nova-conductor"),
+    Target("neutron-api", r"uwsgi.*neutron"),
+    Target("neutron-maintenance", r"neutron-ovn-maintenance-worker"),
+    Target("neutron-periodic", r"neutron-periodic-workers"),
+    Target("cinder-api", r"uwsgi.*cinder"),
+    Target("cinder-scheduler", r"cinder-scheduler"),
+    Target("cinder-volume", r"cinder-volume"),
 )
 BACKING = (
-    Victim("mariadb", r"(^|/)mariadbd( |$)"),
-    Victim("rabbitmq", r"beam\.smp"),
-    Victim("memcached", r"(^|/)memcached( |$)"),
-    Victim("ovn-northbound", r"ovsdb-server.*pssl:6641"),
-    Victim("ovn-southbound", r"ovsdb-server.*pssl:6642"),
-    Victim("ovn-northd", r"(^|/)ovn-northd( |$)"),
-    Victim("ceph-mon", r"(^|/)ceph-mon( |$)"),
-    Victim("ceph-mgr", r"(^|/)ceph-mgr( |$)"),
-    Victim("ceph-osd", r"(^|/)ceph-osd( |$)"),
+    Target("mariadb", r"(^|/)mariadbd( |$)"),
+    Target("rabbitmq", r"beam\.smp"),
+    Target("memcached", r"(^|/)memcached( |$)"),
+    Target("ovn-northbound", r"ovsdb-server.*pssl:6641"),
+    Target("ovn-southbound", r"ovsdb-server.*pssl:6642"),
+    Target("ovn-northd", r"(^|/)ovn-northd( |$)"),
+    Target("ceph-mon", r"(^|/)ceph-mon( |$)"),
+    Target("ceph-mgr", r"(^|/)ceph-mgr( |$)"),
+    Target("ceph-osd", r"(^|/)ceph-osd( |$)"),
 )
 NODE = (
-    Victim("ovn-controller", r"(^|/)ovn-controller( |$)", HYPERVISOR),
-    Victim("vswitchd", r"(^|/)ovs-vswitchd( |$)", HYPERVISOR),
-    Victim("libvirtd", r"(^|/)libvirtd( |$)", HYPERVISOR),
-    Victim("nova-compute", r"nova-compute", HYPERVISOR),
-    Victim("metadata-agent", r"neutron-ovn-metadata-agent", HYPERVISOR),
-    Victim("kubelet", r"(^|/)kubelet( |$)", HYPERVISOR),
+    Target("ovn-controller", r"(^|/)ovn-controller( |$)", HYPERVISOR),
+    Target("vswitchd", r"(^|/)ovs-vswitchd( |$)", HYPERVISOR),
+    Target("libvirtd", r"(^|/)libvirtd( |$)", HYPERVISOR),
+    Target("nova-compute", r"nova-compute", HYPERVISOR),
+    Target("metadata-agent", r"neutron-ovn-metadata-agent", HYPERVISOR),
+    Target("kubelet", r"(^|/)kubelet( |$)", HYPERVISOR),
 )
 OPERATORS = (
-    Victim("operators", r"cobalt.* run( |$)"),
-    Victim("providers", r"cobalt.* providers( |$)"),
+    Target("operators", r"cobalt.* run( |$)"),
+    Target("providers", r"cobalt.* providers( |$)"),
 )
 
 
 @pytest.mark.parametrize(
-    "victim", [*SERVICES, *BACKING, *NODE, *OPERATORS], ids=lambda each: each.name
+    "target", [*SERVICES, *BACKING, *NODE, *OPERATORS], ids=lambda each: each.name
 )
-def test_a_killed_process_comes_back_and_the_server_keeps_running(
-    lab: Lab, cloud: Cloud, victim: Victim
+def test_a_killed_process_is_restarted_and_the_server_keeps_running(
+    lab: Lab, cloud: Cloud, target: Target
 ) -> None:
     here = cloud.host(DEMO)
     running = guest(lab, here)
     assert running
-    node = here if victim.node == HYPERVISOR else ANYWHERE
-    killed = found(lab, node, victim.pattern)
-    assert killed, f"no process looks like {victim.pattern}"
+    node = here if target.node == HYPERVISOR else ANYWHERE
+    killed = found(lab, node, target.pattern)
+    assert killed, f"no process matches {target.pattern}"
     for pid in killed:
         kill(pid)
-    eventually(lambda: found(lab, node, victim.pattern) - killed, f"{victim.name} runs again")
-    eventually(lambda: is_whole(lab), f"all is Ready after {victim.name} was killed")
+    eventually(lambda: found(lab, node, target.pattern) - killed, f"{target.name} is restarted")
+    eventually(lambda: is_whole(lab), f"everything is Ready after {target.name} was killed")
     assert guest(lab, here) == running
-    with cloud.outside() as outside:
+    with cloud.external_host() as external:
         floating = cloud.floating()
-        eventually(lambda: outside.pings(floating), "the server answers")
+        eventually(lambda: external.pings(floating), "the server answers")
 
 
-def test_a_server_gets_metadata_from_an_agent_that_was_killed(lab: Lab, cloud: Cloud) -> None:
+def test_a_restarted_metadata_agent_serves_new_servers(lab: Lab, cloud: Cloud) -> None:
     here = cloud.host(DEMO)
-    victims = found(lab, here, "neutron-ovn-metadata-agent")
-    for pid in victims:
+    killed = found(lab, here, "neutron-ovn-metadata-agent")
+    for pid in killed:
         kill(pid)
-    eventually(lambda: found(lab, here, "neutron-ovn-metadata-agent") - victims, "it runs again")
+    eventually(
+        lambda: found(lab, here, "neutron-ovn-metadata-agent") - killed, "the agent is restarted"
+    )
     try:
         cloud.run(
             "--os-compute-api-version", "2.74", "server", "create", "--flavor", DEMO,
-            "--image", DEMO, "--network", DEMO, "--host", here, "--wait", "asking",
+            "--image", DEMO, "--network", DEMO, "--host", here, "--wait", "metadata-client",
         )  # fmt: skip
-        assert cloud.says("asking", "guest: metadata")
+        assert cloud.wait_for_console("metadata-client", "guest: metadata")
     finally:
-        cloud.remove("server", "asking")
+        cloud.remove("server", "metadata-client")
 
 
-def test_after_everything_was_killed_up_brings_the_same_cloud_back(lab: Lab, cloud: Cloud) -> None:
+def test_up_restores_the_same_cloud_after_all_processes_were_killed(
+    lab: Lab, cloud: Cloud
+) -> None:
     cloud.run("volume", "create", "--size", "1", "kept")
-    cloud.becomes("volume", "kept", "available")
+    cloud.wait_for_status("volume", "kept", "available")
     server = cloud.get("server", "show", DEMO)["id"]
     volume = cloud.get("volume", "show", "kept")["id"]
     floating = cloud.floating()
@@ -110,6 +114,6 @@ def test_after_everything_was_killed_up_brings_the_same_cloud_back(lab: Lab, clo
     assert cloud.get("server", "show", DEMO)["id"] == server
     assert cloud.get("volume", "show", "kept")["id"] == volume
     assert cloud.floating() == floating
-    with cloud.outside() as outside:
-        eventually(lambda: outside.pings(floating), "the server answers")
+    with cloud.external_host() as external:
+        eventually(lambda: external.pings(floating), "the server answers")
     cloud.remove("volume", "kept")

@@ -1,4 +1,4 @@
-"""A cloud at rest costs nothing, and tells no secret."""
+"""An idle cloud causes no API requests and leaks no secrets."""
 
 import base64
 import time
@@ -13,27 +13,29 @@ from tests.support.lab import Lab, eventually
 
 IDLE_SECONDS = 60
 SETTLED_SECONDS = 75
-"""Longer than from one look at Ceph to the next: what was written before shows in its use of space."""
+"""Longer than the interval of Ceph health checks, which report changes of used space."""
 KINDS = ("configmaps", "events", "pods", "deployments", "statefulsets", "daemonsets", "jobs")
 OPERATORS = "system:serviceaccount:c5c3-system:cobalt-operators"
 PROVIDERS = "system:serviceaccount:c5c3-system:cobalt-providers"
 CHANGES = ("create", "update", "patch", "delete", "deletecollection")
 SHORTEST_SECRET = 16
-"""Shorter values (user names, ports) are no secrets."""
+"""Shorter values (user names, ports) are not secret."""
 LONGEST_PASSWORD = 200
 PUBLIC_KEYS = ("ca.crt", "tls.crt", "username", "host", "hosts", "cacert", "fsid", "mon_host")
-"""Keys of Secrets whose values anybody may see."""
+"""Keys of Secrets whose values are public."""
 
 
-def test_a_minute_at_rest_makes_no_request(lab: Lab) -> None:
-    """Operators ask nothing. The lab's own Ceph provider looks after Ceph's health by `exec`."""
-    log = lab.place.node("control-plane") / "log/audit.log"
-    eventually(lambda: is_whole(lab) and is_settled(log), "all is Ready and nothing changes")
+def test_an_idle_minute_has_no_request_of_operators(lab: Lab) -> None:
+    """The lab's Ceph provider checks health by `exec`, which is no change."""
+    log = lab.state_dir.node("control-plane") / "log/audit.log"
+    eventually(
+        lambda: is_whole(lab) and is_settled(log), "everything is Ready and nothing changes"
+    )
     start = log.stat().st_size
     end = time.monotonic() + IDLE_SECONDS
     eventually(lambda: time.monotonic() >= end, "a minute has passed")
     logged = audit.requests(log, audit.Marker(offset=start), audit.Filter())
-    assert logged, "kubelets ask, so a log without requests is not the log"
+    assert logged, "kubelets send requests, so an empty audit log is the wrong file"
     found = [each for each in logged if each.object.resource != "leases" and each.verb != "watch"]
     assert [str(each) for each in found if each.user.username == OPERATORS] == []
     changes = [each for each in found if each.user.username == PROVIDERS and each.verb in CHANGES]
@@ -48,13 +50,13 @@ def is_settled(log: Path) -> bool:
     return since.total_seconds() > SETTLED_SECONDS
 
 
-def test_no_secret_is_told_anywhere(lab: Lab) -> None:
-    """Values of all Secrets of the cloud are looked for where people read."""
+def test_no_secret_leaks(lab: Lab) -> None:
+    """Values of all Secrets are searched in objects, logs and command lines."""
     secrets = dict(generated(lab))
     assert len(secrets) > 20
-    for where, text in told(lab):
+    for where, text in readable_texts(lab):
         found = [name for name, value in secrets.items() if value in text]
-        assert not found, f"{where} tells {found}"
+        assert not found, f"{where} contains {found}"
 
 
 def generated(lab: Lab) -> Iterator[tuple[str, str]]:
@@ -70,11 +72,11 @@ def generated(lab: Lab) -> Iterator[tuple[str, str]]:
                 yield f"{obj['metadata']['name']}/{key}", lines[1]
 
 
-def told(lab: Lab) -> Iterator[tuple[str, str]]:
-    """Texts that people and tools read: with the place that they were found in."""
+def readable_texts(lab: Lab) -> Iterator[tuple[str, str]]:
+    """Texts that users and tools can read, with their source."""
     for kind in KINDS:
         yield kind, lab.kubectl("get", kind, "-A", "-o", "json")
-    yield "our objects", lab.kubectl("get", "cobalt", "-A", "-o", "json")
+    yield "objects of CobaltCore", lab.kubectl("get", "cobalt", "-A", "-o", "json")
     for pod in lab.get("pods", "-A")["items"]:
         meta = pod["metadata"]
         where = f"{meta['namespace']}/{meta['name']}"
@@ -85,4 +87,4 @@ def told(lab: Lab) -> Iterator[tuple[str, str]]:
             ),
         )
     for pid, line in lab.processes().items():
-        yield f"command line of process {pid}", line
+        yield f"command line of PID {pid}", line

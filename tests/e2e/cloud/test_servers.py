@@ -1,4 +1,4 @@
-"""Servers on two nodes, their volumes, and a move while they run."""
+"""Servers on two nodes, their volumes and live migration."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,22 +9,22 @@ from tests.support.cloud import DEMO, Cloud, pinging
 
 PEER = "peer"
 FROM_VOLUME = "from-volume"
-GREETING = "the neighbour answers"
-SCRIPT = "/tmp/greet"
+MESSAGE = "ping answered"
+SCRIPT = "/tmp/user-data"
 
 
 @pytest.fixture
 def script(cloud: Cloud) -> str:
-    """User data that greets the server `demo`; its path in the toolbox."""
+    """User data that pings the server `demo`; its path in the toolbox."""
     address = cloud.address(DEMO)
-    text = f"#!/bin/sh\nuntil ping -c 1 -W 1 {address}; do sleep 1; done\necho {GREETING}\n"
+    text = f"#!/bin/sh\nuntil ping -c 1 -W 1 {address}; do sleep 1; done\necho {MESSAGE}\n"
     cloud.python(f"open({SCRIPT!r}, 'w').write({text!r})")
     return SCRIPT
 
 
 @pytest.fixture
 def peer(cloud: Cloud, script: str) -> Iterator[str]:
-    """A server on the node where `demo` is not."""
+    """A server on the other hypervisor than `demo`."""
     listed = cloud.get("compute", "service", "list", "--service", "nova-compute")
     nodes = {each["Host"] for each in listed}
     (other,) = nodes - {cloud.host(DEMO)}
@@ -39,16 +39,16 @@ def peer(cloud: Cloud, script: str) -> Iterator[str]:
 
 def test_servers_on_two_nodes_reach_each_other(cloud: Cloud, peer: str) -> None:
     assert cloud.host(peer) != cloud.host(DEMO)
-    assert cloud.says(peer, GREETING)
+    assert cloud.wait_for_console(peer, MESSAGE)
 
 
 def test_a_volume_is_attached_written_and_detached(cloud: Cloud) -> None:
     cloud.run("volume", "create", "--size", "1", "scratch")
-    cloud.becomes("volume", "scratch", "available")
+    cloud.wait_for_status("volume", "scratch", "available")
     cloud.run("server", "add", "volume", DEMO, "scratch")
-    assert "written by i-" in cloud.says(DEMO, "guest: disk vdb: written by")
+    assert "written by i-" in cloud.wait_for_console(DEMO, "guest: disk vdb: written by")
     cloud.run("server", "remove", "volume", DEMO, "scratch")
-    cloud.becomes("volume", "scratch", "available")
+    cloud.wait_for_status("volume", "scratch", "available")
     cloud.remove("volume", "scratch")
 
 
@@ -58,7 +58,7 @@ def test_a_server_boots_from_a_volume(cloud: Cloud) -> None:
             "server", "create", "--flavor", DEMO, "--image", DEMO, "--boot-from-volume", "1",
             "--network", DEMO, "--security-group", DEMO, "--wait", FROM_VOLUME,
         )  # fmt: skip
-        assert cloud.says(FROM_VOLUME, "guest: ready")
+        assert cloud.wait_for_console(FROM_VOLUME, "guest: ready")
         attached = cloud.get("server", "show", FROM_VOLUME)["volumes_attached"]
         assert len(attached) == 1
     finally:
@@ -67,16 +67,16 @@ def test_a_server_boots_from_a_volume(cloud: Cloud) -> None:
         cloud.remove("volume", each["ID"])
 
 
-def test_a_running_server_moves_to_the_other_node(
-    cloud: Cloud, tmp_path: Path, tell: Callable[[str], None]
+def test_live_migration_to_the_other_node(
+    cloud: Cloud, tmp_path: Path, report: Callable[[str], None]
 ) -> None:
     before = cloud.host(DEMO)
     booted = cloud.console(DEMO).count("guest: booted")
-    with cloud.outside() as outside:
-        with pinging(outside, cloud.floating(), tmp_path) as pings:
+    with cloud.external_host() as external:
+        with pinging(external, cloud.floating(), tmp_path) as pings:
             cloud.run("server", "migrate", "--live-migration", "--wait", DEMO)
-        assert outside.pings(cloud.floating(), count=3)
-    tell(f"live migration: {pings.lost} of {pings.sent} pings lost, ten a second")
+        assert external.pings(cloud.floating(), count=3)
+    report(f"live migration: {pings.lost} of {pings.sent} pings lost, 10 per second")
     assert cloud.host(DEMO) != before
     assert cloud.get("server", "show", DEMO)["status"] == "ACTIVE"
     assert cloud.console(DEMO).count("guest: booted") <= booted

@@ -1,8 +1,8 @@
-"""Two control planes beside each other do not know of each other."""
+"""Two independent ControlPlanes in one cluster."""
 
 from typing import Any
 
-from tests.support.cloud import NAMESPACE, Cloud, asking
+from tests.support.cloud import NAMESPACE, Cloud, requesting
 from tests.support.lab import Lab, eventually
 
 SECOND = "second"
@@ -11,7 +11,7 @@ ON = ("keystone", "glance", "placement")
 
 
 def a_second_plane(first: dict[str, Any]) -> dict[str, Any]:
-    """A small one with the images of the first; hypervisors belong to the first alone."""
+    """A small one with the images of the first, without hypervisors."""
     images = first["spec"]["services"]
     services = {each: {"image": images[each]["image"]} for each in ON}
     return {
@@ -34,8 +34,8 @@ def is_ready(lab: Lab) -> bool:
     )
 
 
-def lives(lab: Lab) -> dict[str, int]:
-    """Pods of the first cloud, by their identity, and how often their containers were started."""
+def restarts(lab: Lab) -> dict[str, int]:
+    """Restart counts of the first cloud's pods, by UID."""
     return {
         pod["metadata"]["uid"]: sum(
             each["restartCount"] for each in pod["status"].get("containerStatuses", ())
@@ -45,14 +45,14 @@ def lives(lab: Lab) -> dict[str, int]:
     }
 
 
-def test_one_is_deleted_and_the_other_does_not_notice(lab: Lab, cloud: Cloud) -> None:
+def test_deleting_one_control_plane_does_not_affect_the_other(lab: Lab, cloud: Cloud) -> None:
     lab.kubectl("create", "namespace", SECOND)
     lab.create(SECOND, a_second_plane(lab.get("controlplane", "lab", "-n", NAMESPACE)))
     eventually(lambda: is_ready(lab), "the second control plane is Ready")
-    before = lives(lab)
-    with asking(cloud) as asked:
+    before = restarts(lab)
+    with requesting(cloud) as requests:
         lab.kubectl("delete", "controlplane", SECOND, "-n", SECOND, "--timeout=10m")
         lab.kubectl("delete", "namespace", SECOND, "--timeout=10m")
-    assert lives(lab) == before
-    assert asked.sent > 10
-    assert asked.failed == []
+    assert restarts(lab) == before
+    assert requests.sent > 10
+    assert requests.failed == []

@@ -1,4 +1,4 @@
-"""One lab for all tests of the network; its operator runs beside it, from the source tree."""
+"""One lab for all network tests; the OVN operator runs next to it from the source tree."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     found = Lab(tmp_path_factory.mktemp("labs"))
     try:
         found.up()
-        with lab_ovn.operating(found):
+        with lab_ovn.operators_on_host(found):
             yield found
     finally:
         found.remove()
@@ -22,7 +22,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 @pytest.fixture(scope="session")
 def images(lab: Lab) -> dict[str, str]:
-    """References of the images that these tests run, once nobody else builds any."""
+    """References of the images of these tests; waits for builds of other processes."""
 
     def built() -> dict[str, str]:
         try:

@@ -1,4 +1,4 @@
-"""libvirt on hypervisors: a guest outlives the daemon and its pod, and moves to another node."""
+"""libvirt on hypervisors: guests survive restarts of libvirtd and its pod, and migrate live."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ GUEST = """
 
 
 class Hypervisors:
-    """libvirt on both nodes."""
+    """The libvirt DaemonSet on both nodes."""
 
     def __init__(self, lab: Lab, namespace: str, scheme: str) -> None:
         self.lab = lab
@@ -33,7 +33,7 @@ class Hypervisors:
             status = self.lab.get("ds", "-n", self.namespace, "libvirt").get("status", {})
             return bool(status.get("numberReady") == 2 == status.get("updatedNumberScheduled"))
 
-        eventually(is_ready, "libvirt runs on both nodes", seconds=600)
+        eventually(is_ready, "libvirt is ready on both nodes", seconds=600)
 
     def pod(self, node: str) -> str:
         return self.lab.kubectl(
@@ -60,7 +60,7 @@ class Hypervisors:
 
 
 def authority(name: str) -> list[dict[str, Any]]:
-    """An issuer that signs with a key of its own."""
+    """A CA issuer with its own key."""
     group = "cert-manager.io/v1"
     certificate = {
         "isCA": True,
@@ -96,7 +96,7 @@ def hypervisors(
 ) -> Iterator[Hypervisors]:
     repository, _, digest = images["libvirt"].partition("@")
     is_encrypted = request.param == "tls"
-    given = libvirt.Libvirt(
+    settings = libvirt.Libvirt(
         image=Image(repository=repository, digest=digest),
         issuer=IssuerRef(name="ca", kind="Issuer") if is_encrypted else None,
         hosts=NODES,
@@ -104,10 +104,10 @@ def hypervisors(
     if is_encrypted:
         lab.create(namespace, *authority("ca"))
     labels = names.labels("c5c3", "lab", "libvirt")
-    made = libvirt.objects(Key(namespace, "libvirt"), given, labels=labels)
+    desired = libvirt.objects(Key(namespace, "libvirt"), settings, labels=labels)
     lab.create(
         namespace,
-        *({"apiVersion": d.kind.api_version, "kind": d.kind.kind, **d.body} for d in made),
+        *({"apiVersion": d.kind.api_version, "kind": d.kind.kind, **d.body} for d in desired),
     )
     found = Hypervisors(lab, namespace, request.param)
     found.wait()
@@ -116,26 +116,28 @@ def hypervisors(
         if found.runs(node):
             found.virsh(node, "destroy", "guest")
     lab.kubectl("delete", "ds", "-n", namespace, "libvirt")
-    eventually(lambda: not lab.get("pods", "-n", namespace)["items"], "all pods are gone")
+    eventually(lambda: not lab.get("pods", "-n", namespace)["items"], "all pods are deleted")
 
 
-def test_a_guest_outlives_daemon_and_pod_and_moves(lab: Lab, hypervisors: Hypervisors) -> None:
+def test_a_guest_survives_restarts_of_daemon_and_pod_and_migrates_live(
+    lab: Lab, hypervisors: Hypervisors
+) -> None:
     first, second = NODES
     hypervisors.virsh(first, "create", "/dev/stdin", text=GUEST)
     emulator = hypervisors.emulator(first)
 
     daemon = lab.daemon(first, "libvirtd")
     kill(daemon)
-    eventually(lambda: lab.daemon(first, "libvirtd") != daemon, "another libvirtd runs")
+    eventually(lambda: lab.daemon(first, "libvirtd") != daemon, "libvirtd is restarted")
     hypervisors.wait()
-    eventually(lambda: hypervisors.runs(first), "the guest is known again")
+    eventually(lambda: hypervisors.runs(first), "libvirtd has found the guest")
     assert hypervisors.emulator(first) == emulator
 
     old = hypervisors.pod(first)
     lab.kubectl("delete", "-n", hypervisors.namespace, old)
-    eventually(lambda: hypervisors.pod(first) != old, "another pod is there")
+    eventually(lambda: hypervisors.pod(first) != old, "the pod is recreated")
     hypervisors.wait()
-    eventually(lambda: hypervisors.runs(first), "the guest is known again")
+    eventually(lambda: hypervisors.runs(first), "libvirtd has found the guest")
     assert hypervisors.emulator(first) == emulator
 
     options = ["--tls"] if hypervisors.scheme == "tls" else []
@@ -143,8 +145,8 @@ def test_a_guest_outlives_daemon_and_pod_and_moves(lab: Lab, hypervisors: Hyperv
     hypervisors.virsh(first, "migrate", "--live", "--p2p", *options, "guest", target)
     assert hypervisors.runs(second)
     assert not hypervisors.runs(first)
-    said = lab.kubectl(
+    virt_type = lab.kubectl(
         "exec", "-n", hypervisors.namespace, hypervisors.pod(first), "-c", "libvirtd", "--",
         "cat", libvirt.VIRT_TYPE,
     )  # fmt: skip
-    assert said.strip() in {"kvm", "qemu"}
+    assert virt_type.strip() in {"kvm", "qemu"}

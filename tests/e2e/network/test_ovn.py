@@ -1,11 +1,11 @@
-"""OVN with real servers and switches: Raft, tunnels between nodes, what heals by itself."""
+"""OVN with real ovsdb-servers and Open vSwitch: Raft, tunnels between nodes, recovery."""
 
 import sys
 from collections.abc import Iterator
 
 import pytest
 
-from cobaltcore.lab import ranges
+from cobaltlab import subnets
 from tests.support import lab_ovn
 from tests.support.lab import Lab, eventually, kill
 from tests.support.lab_ovn import NODES, Network
@@ -17,10 +17,10 @@ NB = "OVN_Northbound"
 def network(lab: Lab, namespace: str) -> Iterator[Network]:
     yield Network(lab, namespace)
     lab.kubectl("delete", "ovncluster", "-n", namespace, "--all")
-    eventually(lambda: not lab.get("pods", "-n", namespace)["items"], "all pods are gone")
+    eventually(lambda: not lab.get("pods", "-n", namespace)["items"], "all pods are deleted")
 
 
-def test_packets_between_nodes_and_what_heals(
+def test_traffic_between_nodes_survives_restarts_of_daemons(
     lab: Lab, network: Network, images: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     lab.create(network.namespace, lab_ovn.a_network(images))
@@ -30,19 +30,22 @@ def test_packets_between_nodes_and_what_heals(
     ]  # fmt: skip
     assert (status["chassisCount"], status["activeControllers"]) == (2, 2)
     for number, node in enumerate(NODES, 1):
-        network.plug_in_guest(node, number)
-    eventually(lambda: network.ping(NODES[0], 1, "10.9.0.2", count=3) == 0, "guests meet")
+        network.attach_guest(node, number)
+    eventually(
+        lambda: network.ping(NODES[0], 1, "10.9.0.2", count=3) == 0, "guests reach each other"
+    )
     lost = {"nothing": network.ping(NODES[0], 1, "10.9.0.2", count=100)}
     assert lost["nothing"] == 0
     assert "tnl_push" in network.switch(NODES[0], "ovs-appctl", "dpctl/dump-flows")
 
     for program in ("ovn-controller", "ovs-vswitchd"):
-        ended = network.ping_meanwhile(NODES[0], 1, "10.9.0.2", count=150)
+        wait = network.start_ping(NODES[0], 1, "10.9.0.2", count=150)
         pid = lab.daemon(NODES[0], program)
         kill(pid)
-        lost[program] = ended()
+        lost[program] = wait()
         eventually(
-            lambda: network.ping(NODES[0], 1, "10.9.0.2", count=5) == 0, "guests meet again"
+            lambda: network.ping(NODES[0], 1, "10.9.0.2", count=5) == 0,
+            "guests reach each other again",
         )
         assert lab.daemon(NODES[0], program) != pid
     network.wait()
@@ -51,27 +54,27 @@ def test_packets_between_nodes_and_what_heals(
     assert lost["ovn-controller"] == 0
 
 
-def test_the_outside_world_reaches_a_guest(
+def test_a_guest_is_reachable_from_the_external_network(
     lab: Lab, network: Network, images: dict[str, str]
 ) -> None:
     lab.create(network.namespace, lab_ovn.a_network(images))
     network.wait()
-    instance = lab.place.instance()
+    instance = lab.state_dir.read_record()
     assert instance is not None
-    prefix = str(ranges.Ranges(instance.index).outside.network_address).rpartition(".")[0]
-    network.plug_in_guest(NODES[1], 7, switch="public", prefix=prefix)
-    network.open_to_outside("public", "public")
-    with lab_ovn.outside_world(lab, f"{prefix}.254/24") as lost:
+    prefix = str(subnets.Subnets(instance.index).external.network_address).rpartition(".")[0]
+    network.attach_guest(NODES[1], 7, switch="public", prefix=prefix)
+    network.add_localnet_port("public", "public")
+    with lab_ovn.external_host(lab, f"{prefix}.254/24") as lost:
         eventually(lambda: lost(f"{prefix}.7", 3) == 0, "the guest answers")
         assert lost(f"{prefix}.7", 50) == 0
 
 
-def test_a_database_grows_survives_its_leader_and_keeps_its_data(
+def test_a_database_scales_to_three_servers_and_keeps_its_data(
     lab: Lab, network: Network, images: dict[str, str]
 ) -> None:
     lab.create(network.namespace, lab_ovn.a_network(images))
     network.wait()
-    network.northbound("ls-add", "kept")
+    network.northbound("ls-add", "persistent")
     lab.create(network.namespace, lab_ovn.a_network(images, replicas=3))
     network.wait()
     before = network.leader("northbound", NB, 3)
@@ -83,19 +86,21 @@ def test_a_database_grows_survives_its_leader_and_keeps_its_data(
     )
     network.leader("northbound", NB, 3)
     network.wait()
-    assert "kept" in network.northbound("ls-list")
+    assert "persistent" in network.northbound("ls-list")
     for number in range(3):
         network.northbound("ls-add", f"after-{number}")
 
     lab.kubectl("delete", "ovncluster", "-n", network.namespace, "ovn")
-    eventually(lambda: not lab.get("pods", "-n", network.namespace)["items"], "all pods are gone")
+    eventually(
+        lambda: not lab.get("pods", "-n", network.namespace)["items"], "all pods are deleted"
+    )
     assert len(lab.get("pvc", "-n", network.namespace)["items"]) == 6
     lab.create(network.namespace, lab_ovn.a_network(images, replicas=3))
     network.wait()
-    assert "kept" in network.northbound("ls-list")
+    assert "persistent" in network.northbound("ls-list")
 
 
-def test_encrypted_connections(lab: Lab, network: Network, images: dict[str, str]) -> None:
+def test_tls_connections(lab: Lab, network: Network, images: dict[str, str]) -> None:
     lab.create(network.namespace, lab_ovn.a_network(images, tls={"enabled": True}))
     status = network.wait()
     host = f"{network.namespace}.svc.cluster.local"
@@ -108,7 +113,7 @@ def test_encrypted_connections(lab: Lab, network: Network, images: dict[str, str
     assert remote.startswith('"ssl:')
 
 
-def test_a_node_that_is_no_hypervisor_any_more_is_drained(
+def test_a_node_that_loses_the_hypervisor_role_is_drained(
     lab: Lab, network: Network, images: dict[str, str]
 ) -> None:
     lab.create(network.namespace, lab_ovn.a_network(images))
@@ -118,9 +123,9 @@ def test_a_node_that_is_no_hypervisor_any_more_is_drained(
     try:
         eventually(
             lambda: not lab.get("ovnchassis", "-n", network.namespace, NODES[1]),
-            "the object of the node is gone",
+            "the OVNChassis is deleted",
         )
-        eventually(lambda: network.wait()["chassisCount"] == 1, "OVN has forgotten it")
+        eventually(lambda: network.wait()["chassisCount"] == 1, "the chassis is deleted from OVN")
     finally:
         lab.kubectl("label", "node", NODES[1], f"{role}=")
-    eventually(lambda: network.wait()["chassisCount"] == 2, "it is back")
+    eventually(lambda: network.wait()["chassisCount"] == 2, "the chassis is registered again")

@@ -1,4 +1,4 @@
-"""Run in a pod: write to a durable queue or look at it, as somebody; the password is on stdin."""
+"""Runs in a pod: writes to a durable queue or reads it; the password comes on stdin."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""One lab with operators and providers in it, as `cobalt up` leaves it, for all tests here."""
+"""One lab after the step `operators`, for all tests here."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from tests.support.lab import Lab
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """A running lab that pulls the images of this source tree."""
+    """A running lab with the images of this source tree."""
     found = Lab(tmp_path_factory.mktemp("labs"))
     try:
         found.up(until="operators")

@@ -1,4 +1,4 @@
-"""Operators and providers as `cobalt up` deploys them: twice, killed, changed, on the host."""
+"""Operators and providers deployed by `cobalt up`: idempotent, restarted, in pods and on the host."""
 
 import os
 import signal
@@ -24,9 +24,9 @@ spec:
 """
 
 
-def parts(lab: Lab) -> dict[str, dict[str, Any]]:
+def components(lab: Lab) -> dict[str, dict[str, Any]]:
     found = next(each for each in lab.status()["labs"] if each["name"] == lab.name)
-    return {each["name"]: each for each in found["parts"]}
+    return {each["name"]: each for each in found["components"]}
 
 
 def generations(lab: Lab) -> list[int]:
@@ -46,7 +46,7 @@ def forbidden(lab: Lab, process: str) -> list[str]:
 
 
 def admitted(lab: Lab, namespace: str) -> str:
-    """The uid that the operators' webhook fills in."""
+    """The UID that the operators' webhook sets."""
     try:
         lab.kubectl("apply", "-n", namespace, "-f", "-", input=CHASSIS)
     except CommandFailed:
@@ -62,38 +62,38 @@ def on_the_host(lab: Lab) -> Iterator[None]:
     lab.up("--no-dev", until="operators")
 
 
-def test_both_run_in_pods_and_are_told(lab: Lab) -> None:
-    assert {name: each["runs"] for name, each in parts(lab).items()} == dict.fromkeys(
+def test_both_run_in_pods_and_are_in_the_status(lab: Lab) -> None:
+    assert {name: each["runs"] for name, each in components(lab).items()} == dict.fromkeys(
         PROCESSES, "in a pod"
     )
-    assert all(each["ready"] for each in parts(lab).values())
+    assert all(each["ready"] for each in components(lab).values())
 
 
-def test_nothing_that_they_do_is_forbidden(lab: Lab) -> None:
+def test_rbac_allows_every_request(lab: Lab) -> None:
     for process in PROCESSES:
         assert forbidden(lab, process) == []
 
 
-def test_nobody_is_an_administrator(lab: Lab) -> None:
+def test_no_account_is_cluster_admin(lab: Lab) -> None:
     for process in PROCESSES:
         account = f"--as=system:serviceaccount:{NAMESPACE}:{process}"
         with pytest.raises(CommandFailed, match="no"):
             lab.kubectl("auth", "can-i", "create", "clusterrolebindings", account)
 
 
-def test_a_second_start_changes_nothing(lab: Lab) -> None:
+def test_a_second_up_changes_nothing(lab: Lab) -> None:
     before = generations(lab)
     lab.up(until="operators")
     assert generations(lab) == before
 
 
-def test_webhooks_are_asked_with_a_certificate_of_their_own(lab: Lab, namespace: str) -> None:
+def test_webhooks_are_called_with_their_own_certificate(lab: Lab, namespace: str) -> None:
     node = lab.get("node", "hypervisor-1")["metadata"]["uid"]
     assert eventually(lambda: admitted(lab, namespace), "the webhook answers") == node
 
 
 @pytest.mark.parametrize("process", PROCESSES)
-def test_a_killed_process_comes_back(lab: Lab, process: str) -> None:
+def test_a_killed_process_is_restarted(lab: Lab, process: str) -> None:
     verb = "run" if process == "cobalt-operators" else "providers"
     old = next(pid for pid, line in lab.processes().items() if f"cobalt {verb} " in line)
     os.kill(old, signal.SIGKILL)
@@ -102,29 +102,29 @@ def test_a_killed_process_comes_back(lab: Lab, process: str) -> None:
         statuses = [s for pod in pods(lab, process) for s in pod["status"]["containerStatuses"]]
         return any(each["restartCount"] and each["ready"] for each in statuses)
 
-    eventually(restarted, f"{process} runs again")
-    eventually(lambda: parts(lab)[process]["ready"], f"{process} is ready again")
+    eventually(restarted, f"{process} is restarted")
+    eventually(lambda: components(lab)[process]["ready"], f"{process} is ready again")
 
 
 @pytest.mark.usefixtures("on_the_host")
 def test_both_run_from_the_source_tree_on_the_host(lab: Lab, namespace: str) -> None:
-    assert {each["runs"] for each in parts(lab).values()} == {"on the host"}
+    assert {each["runs"] for each in components(lab).values()} == {"on the host"}
     assert not lab.get("pods", "-n", NAMESPACE)["items"]
     node = lab.get("node", "hypervisor-1")["metadata"]["uid"]
     assert eventually(lambda: admitted(lab, namespace), "the webhook answers") == node
     for process in PROCESSES:
-        _heals(lab, process)
-    before = {name: each["reason"] for name, each in parts(lab).items()}
+        _is_restarted(lab, process)
+    before = {name: each["reason"] for name, each in components(lab).items()}
     lab.up(until="operators")
-    assert {name: each["reason"] for name, each in parts(lab).items()} == before
+    assert {name: each["reason"] for name, each in components(lab).items()} == before
 
 
-def _heals(lab: Lab, process: str) -> None:
-    told = parts(lab)[process]["reason"]
-    os.kill(int(told.removeprefix("process ")), signal.SIGKILL)
+def _is_restarted(lab: Lab, process: str) -> None:
+    reason = components(lab)[process]["reason"]
+    os.kill(int(reason.removeprefix("PID ")), signal.SIGKILL)
 
     def is_back() -> bool:
-        found = parts(lab)[process]
-        return bool(found["ready"] and found["reason"] != told)
+        found = components(lab)[process]
+        return bool(found["ready"] and found["reason"] != reason)
 
-    eventually(is_back, f"{process} runs again")
+    eventually(is_back, f"{process} is restarted")

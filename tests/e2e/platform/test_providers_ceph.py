@@ -1,4 +1,4 @@
-"""Ceph in the lab: made from the example, used by QEMU from a pod, killed, kept and removed."""
+"""Ceph in the lab: created from the example, used by QEMU from a pod, killed, kept and removed."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def ceph(lab: Lab, namespace: str, images: dict[str, str]) -> Iterator[LabCeph]:
     lab.kubectl("delete", "cephcluster", "-n", namespace, "--all", "--wait=false")
 
 
-def test_an_image_outlives_killed_daemons_and_a_new_cluster(ceph: LabCeph) -> None:
+def test_an_image_survives_killed_daemons_and_a_recreated_cluster(ceph: LabCeph) -> None:
     ceph.wait_until_clean()
     reported = ceph.lab.get("cephcluster", "-n", ceph.namespace, "rook-ceph")["status"]
     assert reported["ceph"]["health"] == "HEALTH_OK"
@@ -59,7 +59,7 @@ def test_an_image_outlives_killed_daemons_and_a_new_cluster(ceph: LabCeph) -> No
     assert ceph.user("glance").read("images/disk") == checksum
 
 
-def test_data_goes_when_the_object_says_so(ceph: LabCeph) -> None:
+def test_data_is_deleted_if_the_object_requests_it(ceph: LabCeph) -> None:
     lab, here = ceph.lab, ("-n", ceph.namespace)
     ceph.user("glance").write("images/disk", mebibytes=1)
     lab.kubectl("delete", "cephblockpool", *here, "images", "--wait=false")
@@ -68,9 +68,11 @@ def test_data_goes_when_the_object_says_so(ceph: LabCeph) -> None:
         found = lab.get("cephblockpool", *here, "images")["status"]["conditions"][0]
         return str(found["message"]) if found["type"] == "DeletionIsBlocked" else ""
 
-    assert "1 images, for example 'disk'" in eventually(blocked, "a pool with images stays")
+    assert "1 images, for example 'disk'" in eventually(blocked, "a pool with images is kept")
     lab.kubectl("annotate", "cephblockpool", *here, "images", "rook.io/force-deletion=true")
-    eventually(lambda: not lab.get("cephblockpool", *here, "images"), "a forced one goes")
+    eventually(
+        lambda: not lab.get("cephblockpool", *here, "images"), "the pool is deleted by force"
+    )
 
     patch = {"spec": {"cleanupPolicy": {"confirmation": DESTROY_DATA}}}
     lab.kubectl(
@@ -79,5 +81,5 @@ def test_data_goes_when_the_object_says_so(ceph: LabCeph) -> None:
     )
     ceph.delete()
     eventually(
-        lambda: not any(lab.get(kind, *here, name) for kind, name in DATA), "the data is gone"
+        lambda: not any(lab.get(kind, *here, name) for kind, name in DATA), "the data is deleted"
     )

@@ -1,4 +1,4 @@
-"""Certificates in the lab: a server in a pod shows one, a client in another checks it, and again."""
+"""Certificates in the lab: issued for a server pod, verified by a client pod, reissued."""
 
 import base64
 import json
@@ -8,7 +8,7 @@ import pytest
 from tests.support import lab_providers, workloads
 from tests.support.lab import CommandFailed, Lab, eventually
 
-# Says the serial number of what it was shown; an error if it is not trusted or has another name.
+# Prints the serial number of the presented certificate; fails if it is not trusted or has another name.
 CLIENT = """
 import socket, ssl, sys
 context = ssl.create_default_context(cafile="/trust/ca.crt")
@@ -35,7 +35,7 @@ HERE = ("-n", "openstack")
 
 @pytest.fixture
 def example(lab: Lab) -> None:
-    """The example, with a server and a client of its certificate."""
+    """The example, with a server and a client pod."""
     image = lab_providers.images(lab, ["python-base"])["python-base"]
     lab.kubectl("apply", "-f", "-", input=workloads.text(*lab_providers.example("certificates")))
     lab_providers.wait_for(lab, "openstack", "certificate", "keystone-api")
@@ -49,7 +49,7 @@ def example(lab: Lab) -> None:
         lab.wait_for_pod("openstack", name)
 
 
-def shown(lab: Lab, name: str = NAME) -> str:
+def presented(lab: Lab, name: str = NAME) -> str:
     address = lab.get("pod", *HERE, "server")["status"]["podIP"]
     return lab.kubectl(
         "exec", *HERE, "client", "--", "python3", "-c", CLIENT, address, name
@@ -57,12 +57,12 @@ def shown(lab: Lab, name: str = NAME) -> str:
 
 
 @pytest.mark.usefixtures("example")
-def test_a_client_trusts_the_certificate_and_its_successor(lab: Lab) -> None:
-    first = eventually(lambda: shown(lab), "the server shows its certificate")
+def test_a_client_trusts_the_certificate_and_a_reissued_one(lab: Lab) -> None:
+    first = eventually(lambda: presented(lab), "the server presents its certificate")
     with pytest.raises(CommandFailed, match="Hostname mismatch"):
-        shown(lab, "another.openstack.svc")
+        presented(lab, "another.openstack.svc")
 
-    # A Secret that lost its content is issued anew; the client trusts that, too.
+    # The certificate of an emptied Secret is reissued; the client trusts it, too.
     lab.kubectl("delete", "secret", *HERE, "keystone-api-tls")
     lab_providers.wait_for(lab, "openstack", "certificate", "keystone-api")
     second = eventually(
@@ -93,6 +93,6 @@ def test_a_client_trusts_the_certificate_and_its_successor(lab: Lab) -> None:
 
 def _attempt(lab: Lab) -> str:
     try:
-        return shown(lab)
+        return presented(lab)
     except CommandFailed:
         return ""

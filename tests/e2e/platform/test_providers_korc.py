@@ -1,4 +1,4 @@
-"""K-ORC in the lab against a Keystone in a pod: made from the example, changed, kept and removed."""
+"""K-ORC in the lab against a Keystone in a pod: created from the example, changed, kept and deleted."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ export OS_KEYSTONE_CONFIG_FILES=/data/keystone.conf
 exec uwsgi --http-socket :5000 --module keystone.wsgi.api:application --need-app \
     --enable-threads --threads=4 --die-on-term
 """
-# Asks Keystone as somebody whose password comes over standard input.
+# Calls Keystone; the password comes on stdin.
 CLIENT = """
 import json, sys, urllib.request
 url, user, path = sys.argv[1:]
@@ -54,18 +54,18 @@ body = json.dumps({"auth": auth}).encode()
 headers = {"Content-Type": "application/json"}
 request = urllib.request.Request(url + "/auth/tokens", body, headers)
 with urllib.request.urlopen(request, timeout=60) as answer:
-    token, said = answer.headers["X-Subject-Token"], json.load(answer)
+    token, output = answer.headers["X-Subject-Token"], json.load(answer)
 if path:
     request = urllib.request.Request(url + path, headers={"X-Auth-Token": token})
     with urllib.request.urlopen(request, timeout=60) as answer:
-        said = json.load(answer)
-print(json.dumps(said))
+        output = json.load(answer)
+print(json.dumps(output))
 """
 
 
 @dataclass(frozen=True)
 class Keystone:
-    """The pod, and somebody beside it who asks."""
+    """The Keystone pod and a client next to it."""
 
     lab: Lab
     namespace: str
@@ -75,12 +75,12 @@ class Keystone:
         return f"http://keystone.{self.namespace}.svc:5000/v3"
 
     def ask(self, path: str, *, user: str = "admin", password: str = PASSWORD) -> dict[str, Any]:
-        said = self.lab.kubectl(
+        output = self.lab.kubectl(
             "exec", "-i", "-n", self.namespace, "client", "--",
             "python3", "-c", CLIENT, self.url, user, path,
             input=password,
         )  # fmt: skip
-        found: dict[str, Any] = json.loads(said)
+        found: dict[str, Any] = json.loads(output)
         return found
 
     def names(self, collection: str) -> set[str]:
@@ -88,12 +88,12 @@ class Keystone:
         return {str(each["name"]) for each in found}
 
     def project_of(self, user: str, password: str) -> str:
-        """Where a login leads to; nothing if it is refused."""
+        """The project of a login; empty if it is rejected."""
         try:
-            said = self.ask("", user=user, password=password)
+            output = self.ask("", user=user, password=password)
         except CommandFailed:
             return ""
-        return str(said["token"].get("project", {}).get("name", ""))
+        return str(output["token"].get("project", {}).get("name", ""))
 
 
 def a_secret(name: str, **data: str) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def keystone(lab: Lab, namespace: str) -> Iterator[Keystone]:
     _delete_all(lab, namespace)
 
 
-def test_resources_are_made_changed_kept_and_removed(
+def test_resources_are_created_changed_kept_and_deleted(
     lab: Lab, namespace: str, keystone: Keystone
 ) -> None:
     here = ("-n", namespace)
@@ -158,7 +158,7 @@ def test_resources_are_made_changed_kept_and_removed(
     lab.kubectl("patch", "secret", *here, "glance-password", "--patch", patch)
     eventually(
         lambda: keystone.project_of("glance", "second 'secret'") == "service",
-        "the new password holds",
+        "the new password is accepted",
     )
     assert keystone.project_of("glance", "change-me") == ""
 

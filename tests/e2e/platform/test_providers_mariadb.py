@@ -1,4 +1,4 @@
-"""MariaDB in the lab: made from the example, used from a pod, restarted, kept and removed."""
+"""MariaDB in the lab: created from the example, used from a pod, restarted, kept and removed."""
 
 import base64
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ CLAIM = "storage-db-0"
 
 @dataclass(frozen=True)
 class Client:
-    """A pod with MariaDB's own client; the login comes over its standard input."""
+    """A pod with the MariaDB client; the login comes on stdin."""
 
     lab: Lab
     namespace: str
@@ -27,7 +27,7 @@ class Client:
             input=login,
         ).strip()  # fmt: skip
 
-    def lets_in(self, password: str, *, user: str = "keystone") -> bool:
+    def accepts(self, password: str, *, user: str = "keystone") -> bool:
         try:
             return self.query("SELECT 1", password=password, user=user) == "1"
         except CommandFailed:
@@ -48,7 +48,7 @@ def client(lab: Lab, namespace: str, images: dict[str, str]) -> Client:
     return Client(lab, namespace)
 
 
-def test_a_database_lives_through_restart_password_change_and_re_creation(
+def test_a_database_survives_restart_password_change_and_recreation(
     lab: Lab, namespace: str, client: Client
 ) -> None:
     client.query(
@@ -57,15 +57,17 @@ def test_a_database_lives_through_restart_password_change_and_re_creation(
 
     lab.kubectl("delete", "pod", "-n", namespace, "db-0")
     lab.wait_for_pod(namespace, "db-0")
-    eventually(lambda: client.lets_in("change-me"), "the Service leads to the new pod")
+    eventually(lambda: client.accepts("change-me"), "the new pod answers")
     assert client.query("SELECT i FROM keystone.t", password="change-me") == "1"
 
-    _set_password(lab, namespace, "keystone-database", "second 'secret'")
-    eventually(lambda: client.lets_in("second 'secret'"), "the new password holds")
-    assert not client.lets_in("change-me")
+    lab_providers.set_password(lab, namespace, "keystone-database", "second 'secret'")
+    eventually(lambda: client.accepts("second 'secret'"), "the new password is accepted")
+    assert not client.accepts("change-me")
 
-    _set_password(lab, namespace, "db-root", "a-new-root")
-    eventually(lambda: client.lets_in("a-new-root", user="root"), "the new root password holds")
+    lab_providers.set_password(lab, namespace, "db-root", "a-new-root")
+    eventually(
+        lambda: client.accepts("a-new-root", user="root"), "the new root password is accepted"
+    )
     lab_providers.wait_for(lab, namespace, "mariadb", "db")
 
     volume = lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"]
@@ -73,11 +75,13 @@ def test_a_database_lives_through_restart_password_change_and_re_creation(
     assert lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"] == volume
     lab.create(namespace, *lab_providers.example("mariadb"))
     _wait_for_all(lab, namespace)
-    eventually(lambda: client.lets_in("change-me"), "the Service leads to the new server")
+    eventually(lambda: client.accepts("change-me"), "the new server answers")
     assert client.query("SELECT i FROM keystone.t", password="change-me") == "1"
 
 
-def test_data_goes_when_the_object_says_so(lab: Lab, namespace: str, client: Client) -> None:
+def test_data_is_deleted_if_the_object_requests_it(
+    lab: Lab, namespace: str, client: Client
+) -> None:
     client.query("CREATE TABLE keystone.t (i INT)", password="change-me")
     for kind in ("grant", "user", "database"):
         resource = f"{kind}s.k8s.mariadb.com"
@@ -89,7 +93,7 @@ def test_data_goes_when_the_object_says_so(lab: Lab, namespace: str, client: Cli
     root = lab.get("secret", "-n", namespace, "db-root")["data"]["password"]
     password = base64.b64decode(root).decode()
     assert "keystone" not in client.query("SHOW DATABASES", password=password, user="root")
-    assert not client.lets_in("change-me")
+    assert not client.accepts("change-me")
 
     lab.kubectl("annotate", "mariadb", "-n", namespace, "db", "c5c3.io/delete-data=true")
     eventually(
@@ -97,7 +101,7 @@ def test_data_goes_when_the_object_says_so(lab: Lab, namespace: str, client: Cli
         "the volume goes with the server",
     )
     lab.kubectl("delete", "mariadb", "-n", namespace, "db")
-    eventually(lambda: not lab.get("pvc", "-n", namespace, CLAIM), "the volume is gone")
+    eventually(lambda: not lab.get("pvc", "-n", namespace, CLAIM), "the volume is deleted")
 
 
 def _wait_for_all(lab: Lab, namespace: str) -> None:
@@ -105,13 +109,7 @@ def _wait_for_all(lab: Lab, namespace: str) -> None:
         lab_providers.wait_for(lab, namespace, f"{kind}s.k8s.mariadb.com", "keystone")
 
 
-def _set_password(lab: Lab, namespace: str, secret: str, password: str) -> None:
-    encoded = base64.b64encode(password.encode()).decode()
-    patch = f'{{"data": {{"password": "{encoded}"}}}}'
-    lab.kubectl("patch", "secret", "-n", namespace, secret, "--patch", patch)
-
-
 def _delete(lab: Lab, namespace: str) -> None:
     for kind in ("grants", "users", "databases", "mariadbs"):
         lab.kubectl("delete", f"{kind}.k8s.mariadb.com", "-n", namespace, "--all")
-    eventually(lambda: not lab.get("pod", "-n", namespace, "db-0"), "the server is gone")
+    eventually(lambda: not lab.get("pod", "-n", namespace, "db-0"), "the server is deleted")

@@ -1,4 +1,4 @@
-"""RabbitMQ in the lab: made from the example, used from a pod, restarted, kept and removed."""
+"""RabbitMQ in the lab: created from the example, used from a pod, restarted, kept and removed."""
 
 import base64
 import importlib.util
@@ -19,7 +19,7 @@ LIBRARIES = ("amqp", "vine")
 
 @dataclass(frozen=True)
 class Client:
-    """A pod with the AMQP client that OpenStack uses; the password comes over standard input."""
+    """A pod with the AMQP client of OpenStack; the password comes on stdin."""
 
     lab: Lab
     namespace: str
@@ -32,7 +32,7 @@ class Client:
             input=f"{password}\n",
         )  # fmt: skip
 
-    def lets_in(self, password: str) -> bool:
+    def accepts(self, password: str) -> bool:
         try:
             self.run("look", password=password)
         except CommandFailed:
@@ -54,51 +54,53 @@ def client(lab: Lab, namespace: str, images: dict[str, str]) -> Client:
     lab.wait_for_pod(namespace, "client")
     _wait_for_all(lab, namespace)
     found = Client(lab, namespace)
-    eventually(lambda: found.lets_in("change-me"), "the Service leads to the broker")
+    eventually(lambda: found.accepts("change-me"), "the broker answers")
     return found
 
 
-def test_messages_live_through_restart_password_change_and_re_creation(
+def test_messages_survive_restart_password_change_and_recreation(
     lab: Lab, namespace: str, client: Client
 ) -> None:
     assert client.run("publish", "hello", password="change-me") == "hello"
 
     lab.kubectl("delete", "pod", "-n", namespace, "mq-server-0")
     lab.wait_for_pod(namespace, "mq-server-0")
-    eventually(lambda: client.lets_in("change-me"), "the Service leads to the new pod")
+    eventually(lambda: client.accepts("change-me"), "the new pod answers")
     assert client.run("look", password="change-me") == "hello"
 
-    _set_password(lab, namespace, "nova-messaging", "second 'secret'")
-    eventually(lambda: client.lets_in("second 'secret'"), "the new password holds")
-    assert not client.lets_in("change-me")
+    lab_providers.set_password(lab, namespace, "nova-messaging", "second 'secret'")
+    eventually(lambda: client.accepts("second 'secret'"), "the new password is accepted")
+    assert not client.accepts("change-me")
 
     volume = lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"]
     # Without the broker nothing is taken back from it.
     lab.kubectl("delete", f"rabbitmqclusters.{GROUP}", "-n", namespace, "--all")
     for kind in ("permissions", "users", "vhosts"):
         lab.kubectl("delete", f"{kind}.{GROUP}", "-n", namespace, "--all")
-    eventually(lambda: not lab.get("pod", "-n", namespace, "mq-server-0"), "the broker is gone")
+    eventually(lambda: not lab.get("pod", "-n", namespace, "mq-server-0"), "the broker is deleted")
     assert lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"] == volume
     lab.create(namespace, *lab_providers.example("rabbitmq"))
     _wait_for_all(lab, namespace)
-    eventually(lambda: client.lets_in("change-me"), "the Service leads to the new broker")
+    eventually(lambda: client.accepts("change-me"), "the new broker answers")
     assert client.run("look", password="change-me") == "hello"
 
 
-def test_a_changed_administrator_takes_over(
+def test_a_changed_administrator_password_is_used(
     lab: Lab, namespace: str, client: Client, images: dict[str, str]
 ) -> None:
-    _set_password(lab, namespace, "mq-default-user", "taken-over")
-    eventually(lambda: _administers(client, "taken-over"), "the new password holds")
-    _set_password(lab, namespace, "nova-messaging", "third")
-    eventually(lambda: client.lets_in("third"), "the provider uses it, too")
+    lab_providers.set_password(lab, namespace, "mq-default-user", "changed-password")
+    eventually(lambda: _administers(client, "changed-password"), "the new password is accepted")
+    lab_providers.set_password(lab, namespace, "nova-messaging", "third")
+    eventually(lambda: client.accepts("third"), "the provider uses it as well")
 
 
-def test_data_goes_when_the_object_says_so(lab: Lab, namespace: str, client: Client) -> None:
+def test_data_is_deleted_if_the_object_requests_it(
+    lab: Lab, namespace: str, client: Client
+) -> None:
     client.run("publish", "hello", password="change-me")
     for kind in ("permissions", "users", "vhosts"):
         lab.kubectl("delete", f"{kind}.{GROUP}", "-n", namespace, "nova")
-    assert not client.lets_in("change-me")
+    assert not client.accepts("change-me")
     cluster = f"rabbitmqclusters.{GROUP}"
     lab.kubectl("annotate", cluster, "-n", namespace, "mq", "c5c3.io/delete-data=true")
     eventually(
@@ -106,11 +108,11 @@ def test_data_goes_when_the_object_says_so(lab: Lab, namespace: str, client: Cli
         "the volume goes with the broker",
     )
     lab.kubectl("delete", cluster, "-n", namespace, "mq")
-    eventually(lambda: not lab.get("pvc", "-n", namespace, CLAIM), "the volume is gone")
+    eventually(lambda: not lab.get("pvc", "-n", namespace, CLAIM), "the volume is deleted")
 
 
 def _administers(client: Client, password: str) -> bool:
-    """Whether the management API lets the administrator in."""
+    """Whether the management API accepts the administrator."""
     login = client.lab.get("secret", "-n", client.namespace, "mq-default-user")["data"]
     username = base64.b64decode(login["username"]).decode()
     address = f"http://mq.{client.namespace}.svc:15672/api/whoami"
@@ -128,7 +130,7 @@ def _administers(client: Client, password: str) -> bool:
 
 
 def _files() -> dict[str, object]:
-    """The client's program and its libraries, which are pure Python and run from an archive."""
+    """The client and its pure Python libraries as a zip archive."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in LIBRARIES:
@@ -151,9 +153,3 @@ def _files() -> dict[str, object]:
 def _wait_for_all(lab: Lab, namespace: str) -> None:
     for kind in ("vhosts", "users", "permissions"):
         lab_providers.wait_for(lab, namespace, f"{kind}.{GROUP}", "nova")
-
-
-def _set_password(lab: Lab, namespace: str, secret: str, password: str) -> None:
-    encoded = base64.b64encode(password.encode()).decode()
-    patch = f'{{"data": {{"password": "{encoded}"}}}}'
-    lab.kubectl("patch", "secret", "-n", namespace, secret, "--patch", patch)

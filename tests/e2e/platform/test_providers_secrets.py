@@ -1,4 +1,4 @@
-"""External Secrets in the lab: a value goes to the store and comes back, and a pod sees it."""
+"""External Secrets in the lab: a value is pushed to a store, synced back and mounted in a pod."""
 
 import base64
 import time
@@ -15,7 +15,7 @@ SOURCE = ("secret", "-n", "openstack", "k-orc-app-credential")
 @pytest.fixture
 def example(lab: Lab) -> None:
     lab.kubectl("apply", "-f", "-", input=workloads.text(*lab_providers.example("secrets")))
-    eventually(lambda: content(lab) == "clouds: {}\n", "the value has come back")
+    eventually(lambda: content(lab) == "clouds: {}\n", "the value is synced")
 
 
 def content(lab: Lab) -> str:
@@ -30,7 +30,7 @@ def change(lab: Lab, value: str) -> None:
 
 
 @pytest.mark.usefixtures("example")
-def test_a_value_goes_round_and_a_pod_reads_it(lab: Lab) -> None:
+def test_a_pushed_value_is_synced_and_mounted(lab: Lab) -> None:
     image = lab_providers.images(lab, ["python-base"])["python-base"]
     source = {"secret": {"secretName": "k-orc-clouds-yaml"}}
     pod = workloads.pod("reader", image, mounts=[{"name": "v", "path": "/v", "source": source}])
@@ -40,19 +40,19 @@ def test_a_value_goes_round_and_a_pod_reads_it(lab: Lab) -> None:
     assert lab.kubectl(*read) == "clouds: {}\n"
 
     change(lab, "clouds: {new: {}}\n")
-    eventually(lambda: _follows(lab, "clouds: {new: {}}\n"), "the target follows")
-    eventually(lambda: lab.kubectl(*read) == "clouds: {new: {}}\n", "the pod sees it")
+    eventually(lambda: _is_updated(lab, "clouds: {new: {}}\n"), "the target is updated")
+    eventually(lambda: lab.kubectl(*read) == "clouds: {new: {}}\n", "the mounted file is updated")
 
     lab.kubectl("delete", "clustersecretstore", "openbao-cluster-store")
-    eventually(lambda: _reason(lab) == "SecretSyncedError", "a missing store is told")
+    eventually(lambda: _reason(lab) == "SecretSyncedError", "a missing store is reported")
     assert content(lab) == "clouds: {new: {}}\n"
 
     lab.kubectl("delete", "pushsecret", "-n", "openstack", "k-orc-app-credential")
     assert lab.get(*SOURCE)
     lab.kubectl("apply", "-f", "-", input=workloads.text(*lab_providers.example("secrets")))
-    eventually(lambda: _follows(lab, "clouds: {}\n"), "a store that is back serves again")
+    eventually(lambda: _is_updated(lab, "clouds: {}\n"), "a recreated store is used again")
     lab.kubectl("delete", "externalsecret", "-n", "orc-system", "k-orc-clouds-yaml")
-    eventually(lambda: not lab.get(*TARGET), "an owned target goes with its object")
+    eventually(lambda: not lab.get(*TARGET), "an owned target is deleted with its ExternalSecret")
     lab.kubectl("delete", "pod", "-n", "orc-system", "reader")
 
 
@@ -62,8 +62,8 @@ def _reason(lab: Lab) -> str:
     return next((str(each["reason"]) for each in conditions if each["type"] == "Ready"), "")
 
 
-def _follows(lab: Lab, value: str) -> bool:
-    """Ask for the value at once, as people do; it may not have reached the store yet."""
+def _is_updated(lab: Lab, value: str) -> bool:
+    """Request a refresh now; the value may not have reached the store yet."""
     lab.kubectl(
         "annotate", "externalsecret", "-n", "orc-system", "k-orc-clouds-yaml",
         f"force-sync={time.monotonic()}", "--overwrite",

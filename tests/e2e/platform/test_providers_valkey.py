@@ -1,4 +1,4 @@
-"""Valkey in the lab: made from the example, used from a pod, restarted, kept and removed."""
+"""Valkey in the lab: created from the example, used from a pod, restarted, kept and removed."""
 
 import base64
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from tests.support.lab import Lab, eventually
 
 CLAIM = "valkey-data-valkey-cache-primary-0"
 POD = "valkey-cache-primary-0"
-# The password is read from standard input, so that it is no argument of a program.
+# The password comes on stdin, so that it is on no command line.
 COMMAND = 'read -r REDISCLI_AUTH && export REDISCLI_AUTH && exec valkey-cli "$@"'
 
 
 @dataclass(frozen=True)
 class Client:
-    """A pod with Valkey's own client, which knows what the binding says."""
+    """A pod with the Valkey client and the binding Secret."""
 
     lab: Lab
     namespace: str
@@ -27,7 +27,7 @@ class Client:
         return {name: base64.b64decode(value).decode() for name, value in data.items()}
 
     def ask(self, *words: str, password: str = "", port: str = "6379") -> str:
-        """What the server says; nothing if there is no answer."""
+        """The reply of the server; empty without an answer."""
         bound = self.binding()
         host = bound.get("primaryHost") or bound["sentinelHost"]
         return self.lab.attempt(
@@ -37,7 +37,7 @@ class Client:
         ).strip()  # fmt: skip
 
     def is_answered(self) -> bool:
-        """Whether the Service leads to a server that takes the password."""
+        """Whether the server accepts the password."""
         return self.ask("PING") == "PONG"
 
 
@@ -53,11 +53,11 @@ def client(lab: Lab, namespace: str, images: dict[str, str]) -> Client:
     lab.wait_for_pod(namespace, "client")
     lab_providers.wait_for(lab, namespace, "valkey", "cache")
     found = Client(lab, namespace)
-    eventually(found.is_answered, "the Service leads to the server")
+    eventually(found.is_answered, "the server answers")
     return found
 
 
-def test_data_lives_through_restart_password_change_and_re_creation(
+def test_data_survives_restart_password_change_and_recreation(
     lab: Lab, namespace: str, client: Client
 ) -> None:
     assert client.ask("SET", "key", "kept") == "OK"
@@ -65,7 +65,7 @@ def test_data_lives_through_restart_password_change_and_re_creation(
 
     lab.kubectl("delete", "pod", "-n", namespace, POD)
     lab.wait_for_pod(namespace, POD)
-    eventually(client.is_answered, "the Service leads to the new pod")
+    eventually(client.is_answered, "the new pod answers")
     assert client.ask("GET", "key") == "kept"
 
     odd = base64.b64encode(b"an 'odd' \"one\" \\").decode()
@@ -73,25 +73,25 @@ def test_data_lives_through_restart_password_change_and_re_creation(
     lab.kubectl("patch", "secret", "-n", namespace, "valkey-cache", "--patch", patch)
     eventually(
         lambda: client.ask("GET", "key", password="an 'odd' \"one\" \\") == "kept",
-        "the new password holds",
+        "the new password is accepted",
     )
     assert client.binding()["password"] == "an 'odd' \"one\" \\"
 
     volume = lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"]
     lab.kubectl("delete", "valkey", "-n", namespace, "cache")
-    eventually(lambda: not lab.get("pod", "-n", namespace, POD), "the server is gone")
+    eventually(lambda: not lab.get("pod", "-n", namespace, POD), "the server is deleted")
     assert lab.get("pvc", "-n", namespace, CLAIM)["spec"]["volumeName"] == volume
-    eventually(lambda: not client.binding(), "the binding is gone")
+    eventually(lambda: not client.binding(), "the binding is deleted")
     lab.create(namespace, *lab_providers.example("valkey"))
     lab_providers.wait_for(lab, namespace, "valkey", "cache")
-    eventually(client.is_answered, "the Service leads to the new server")
+    eventually(client.is_answered, "the new server answers")
     assert client.ask("GET", "key") == "kept"
 
 
-def test_a_sentinel_names_the_primary(lab: Lab, namespace: str, client: Client) -> None:
+def test_a_sentinel_returns_the_primary(lab: Lab, namespace: str, client: Client) -> None:
     (cache,) = lab_providers.example("valkey")
     lab.kubectl("delete", "valkey", "-n", namespace, "cache")
-    eventually(lambda: not lab.get("pod", "-n", namespace, POD), "the server is gone")
+    eventually(lambda: not lab.get("pod", "-n", namespace, POD), "the server is deleted")
     cache["spec"]["sentinel"] = {"enabled": True}
     lab.create(namespace, cache)
     lab_providers.wait_for(lab, namespace, "valkey", "cache")
@@ -100,7 +100,9 @@ def test_a_sentinel_names_the_primary(lab: Lab, namespace: str, client: Client) 
     eventually(lambda: host in client.ask(*question, port="26379"), "the sentinel answers")
 
 
-def test_data_goes_when_the_object_says_so(lab: Lab, namespace: str, client: Client) -> None:
+def test_data_is_deleted_if_the_object_requests_it(
+    lab: Lab, namespace: str, client: Client
+) -> None:
     assert client.ask("SET", "key", "lost") == "OK"
     lab.kubectl("annotate", "valkey", "-n", namespace, "cache", "c5c3.io/delete-data=true")
     eventually(
@@ -108,4 +110,4 @@ def test_data_goes_when_the_object_says_so(lab: Lab, namespace: str, client: Cli
         "the volume goes with the server",
     )
     lab.kubectl("delete", "valkey", "-n", namespace, "cache")
-    eventually(lambda: not lab.get("pvc", "-n", namespace, CLAIM), "the volume is gone")
+    eventually(lambda: not lab.get("pvc", "-n", namespace, CLAIM), "the volume is deleted")

@@ -1,4 +1,4 @@
-"""The examples of the requirements with real pods, each by itself: Ready, as shown, and of use."""
+"""The examples of the requirements with real pods, without a ControlPlane: Ready and usable."""
 
 from typing import Any
 
@@ -14,66 +14,64 @@ SERVICES = [each for each in lab_examples.KINDS if each != "OVNCluster"]
 
 
 @pytest.mark.parametrize("kind", lab_examples.KINDS)
-def test_an_example_becomes_ready_with_the_conditions_that_are_shown(
+def test_an_example_becomes_ready_with_its_documented_conditions(
     lab: Lab, applied: dict[str, Object], kind: str
 ) -> None:
-    told = _status_when_ready(lab, applied[kind])["conditions"]
-    assert {each["type"] for each in told} >= lab_examples.shown_conditions(kind)
-    assert {each["type"]: each["status"] for each in told if each["status"] != "True"} == {}
+    conditions = _status_when_ready(lab, applied[kind])["conditions"]
+    assert {each["type"] for each in conditions} >= lab_examples.documented_conditions(kind)
+    assert {each["type"]: each["status"] for each in conditions if each["status"] != "True"} == {}
 
 
 @pytest.mark.parametrize("kind", SERVICES)
-def test_the_endpoint_is_the_one_that_is_shown(
+def test_the_endpoint_is_the_documented_one(
     lab: Lab, applied: dict[str, Object], kind: str
 ) -> None:
     endpoint = _status_when_ready(lab, applied[kind])["endpoint"]
-    assert endpoint == lab_examples.shown_endpoint(kind)
+    assert endpoint == lab_examples.documented_endpoint(kind)
 
 
-def test_ovn_tells_encrypted_endpoints_and_counts_every_hypervisor(
+def test_ovn_reports_tls_endpoints_and_every_hypervisor(
     lab: Lab, applied: dict[str, Object]
 ) -> None:
-    told = _status_when_ready(lab, applied["OVNCluster"])
+    status = _status_when_ready(lab, applied["OVNCluster"])
     host = "ovn-system.svc.cluster.local"
-    assert told["endpoints"] == {
+    assert status["endpoints"] == {
         "northbound": f"ssl:ovn-nb.{host}:6641",
         "southbound": f"ssl:ovn-sb.{host}:6642",
     }
-    assert (told["chassisCount"], told["activeControllers"]) == (len(NODES), len(NODES))
+    assert (status["chassisCount"], status["activeControllers"]) == (len(NODES), len(NODES))
 
 
-def test_nova_counts_the_hypervisors_of_its_cell(lab: Lab, applied: dict[str, Object]) -> None:
-    told = _status_when_ready(lab, applied["Nova"])
-    assert told["cells"] == [{"name": "cell1", "status": "Ready", "computeNodes": len(NODES)}]
+def test_nova_reports_the_hypervisors_of_its_cell(lab: Lab, applied: dict[str, Object]) -> None:
+    status = _status_when_ready(lab, applied["Nova"])
+    assert status["cells"] == [{"name": "cell1", "status": "Ready", "computeNodes": len(NODES)}]
 
 
-def test_cinder_tells_the_room_in_its_backend(lab: Lab, applied: dict[str, Object]) -> None:
+def test_cinder_reports_the_capacity_of_its_backend(lab: Lab, applied: dict[str, Object]) -> None:
     (backend,) = _status_when_ready(lab, applied["Cinder"])["backends"]
-    room = backend.pop("availableCapacityGb")
+    capacity = backend.pop("availableCapacityGb")
     assert backend == {"name": "ceph-rbd", "status": "Ready"}
-    assert room > 0
+    assert capacity > 0
 
 
-def test_nobody_asked_for_a_control_plane(lab: Lab, applied: dict[str, Object]) -> None:
+def test_no_control_plane_exists(lab: Lab, applied: dict[str, Object]) -> None:
     assert lab.get("controlplanes", "-A")["items"] == []
 
 
-def test_the_services_work_together_at_these_endpoints(
-    lab: Lab, applied: dict[str, Object], cloud: Cloud
-) -> None:
+def test_the_services_work_together(lab: Lab, applied: dict[str, Object], cloud: Cloud) -> None:
     for each in applied.values():
         _status_when_ready(lab, each)
     assert cloud.get("token", "issue")["id"]
     catalogue = {each["Name"]: each["Endpoints"] for each in cloud.get("catalog", "list")}
     for kind in SERVICES:
         urls = {each["url"] for each in catalogue[kind.lower()]}
-        assert all(url.startswith(lab_examples.shown_endpoint(kind)) for url in urls), urls
+        assert all(url.startswith(lab_examples.documented_endpoint(kind)) for url in urls), urls
 
-    given = ("--file", "/guest/disk.raw", "--disk-format", "raw", "--container-format", "bare")
-    image = cloud.get("image", "create", *given, "given")["id"]
-    cloud.becomes("image", image, "active")
-    volume = cloud.get("volume", "create", "--image", image, "--size", "1", "kept")["id"]
-    cloud.becomes("volume", volume, "available")
+    source = ("--file", "/guest/disk.raw", "--disk-format", "raw", "--container-format", "bare")
+    image = cloud.get("image", "create", *source, "example")["id"]
+    cloud.wait_for_status("image", image, "active")
+    volume = cloud.get("volume", "create", "--image", image, "--size", "1", "example")["id"]
+    cloud.wait_for_status("volume", volume, "available")
     cloud.run("volume", "delete", volume)
     cloud.run("image", "delete", image)
 
@@ -85,7 +83,7 @@ def test_the_services_work_together_at_these_endpoints(
 
 
 def _status_when_ready(lab: Lab, example: Object) -> dict[str, Any]:
-    """Wait until an object is Ready in the form that it has now; what it says then."""
+    """Wait until the current generation of an object is Ready; return its status."""
     kind, meta = example["kind"].lower(), example["metadata"]
     status: dict[str, Any] = {}
 

@@ -38,7 +38,7 @@ def _credentials() -> list[Rejection]:
 def _control_plane() -> list[Rejection]:
     kind, services, ceph = "controlplane", "spec.services", "spec.storage.ceph"
     infrastructure = "spec.infrastructure"
-    releases = ["2025", "2025.3", "zed", "2025.2.1", "25.2"]
+    releases = ["2025", "2025.3", "zed", "2025.2.1", "25.2", "2025.1", "2026.1"]
     off = {
         f"{services}.{each}.enabled": False for each in ("glance", "placement", "nova", "neutron")
     }
@@ -47,9 +47,6 @@ def _control_plane() -> list[Rejection]:
             Rejection(kind, {"spec.openStackRelease": r}, "spec.openStackRelease")
             for r in releases
         ),
-        Rejection(kind, {"spec.openStackRelease": "2025.1"}, "it cannot be lowered", "update"),
-        Rejection(kind, {"spec.openStackRelease": "2026.2"}, "raised by one release", "update"),
-        Rejection(kind, {"spec.openStackRelease": "2027.1"}, "raised by one release", "update"),
         Rejection(kind, {"spec.global.region": "RegionTwo"}, "region is immutable", "update"),
         Rejection(kind, {"spec.global.replicas": 2}, "spec.global.replicas"),
         Rejection(kind, {f"{infrastructure}.mariadb.replicas": 2}, "two servers cannot tell"),
@@ -79,29 +76,38 @@ def _control_plane() -> list[Rejection]:
         Rejection(kind, {f"{services}.placement.enabled": False}, "nova: needs placement, glance"),
         Rejection(kind, {f"{services}.glance.enabled": False}, "nova: needs placement, glance"),
         Rejection(kind, {f"{services}.neutron.enabled": False}, "nova: needs placement, glance"),
-        Rejection(kind, {f"{services}.nova.enabled": False}, "tempest: needs services.nova"),
-        Rejection(kind, {f"{services}.cinder.enabled": False}, "tempest: needs services.nova"),
+        Rejection(kind, {"spec.tempest.enabled": True}, "tempest.enabled: cannot be true"),
+        Rejection(kind, {"spec.cortex": {"enabled": True}}, "cortex.enabled: cannot be true"),
+        Rejection(
+            kind,
+            {f"{services}.keystone.federation": {"enabled": True}},
+            "federation.enabled: cannot be true",
+        ),
         Rejection(
             kind,
             {
-                f"{services}.cinder.enabled": False,
-                "spec.tempest.enabled": False,
-                "spec.cortex": {"enabled": True},
+                f"{services}.nova.cells": [
+                    {"name": "a", "computeRef": {"name": "a"}},
+                    {"name": "b"},
+                ]
             },
-            "cortex: needs services.nova and services.cinder",
+            "computeRef cannot be set with several cells",
         ),
+        Rejection(
+            kind, {f"{infrastructure}.ovn.storageSize": "20Gi"}, "cannot be set later", "update"
+        ),
+        Rejection(kind, {f"{ceph}.secretRef": {"name": "a", "key": "b"}}, "secretRef.key"),
         Rejection(kind, {"spec.korc": {"enabled": False}}, "korc: cannot be off while"),
         Rejection(
             kind,
-            {**off, "spec.tempest.enabled": False, "spec.korc": {"enabled": False}},
+            {**off, "spec.korc": {"enabled": False}},
             "korc: cannot be off while",
         ),
         Rejection(kind, {"spec.korc": {"bootstrapResources": ["users"]}}, "bootstrapResources[0]"),
+        Rejection(kind, {"spec.korc": {"bootstrapResources": ["roles"]}}, "must contain domains"),
         Rejection(kind, {"spec.tempest.schedule": "0 2 * *"}, "must be a cron schedule"),
         Rejection(kind, {"spec.cortex": {"pipelines": ["sahara"]}}, "spec.cortex.pipelines[0]"),
-        Rejection(
-            kind, {f"{services}.nova.cells": [{"name": "cell0"}]}, "cell0 is made by itself"
-        ),
+        Rejection(kind, {f"{services}.nova.cells": [{"name": "cell0"}]}, "cell0 always exists"),
         Rejection(
             kind, {f"{services}.neutron.ml2": {"typeDrivers": ["vlan"]}}, "must contain geneve"
         ),

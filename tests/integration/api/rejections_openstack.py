@@ -14,7 +14,7 @@ DIGEST = "sha256:" + "0" * 64
 def _shared_blocks() -> list[Rejection]:
     """Rules of the blocks that all services are made of, shown on Keystone."""
     kind = "keystone"
-    policy, middleware = "spec.policyOverrides", "spec.middleware.0"
+    policy = "spec.policyOverrides"
     return [
         Rejection(kind, {"spec.image.tag": REMOVED}, "exactly one of tag and digest"),
         Rejection(kind, {"spec.image.digest": DIGEST}, "exactly one of tag and digest"),
@@ -53,14 +53,6 @@ def _shared_blocks() -> list[Rejection]:
         Rejection(kind, {f"{policy}.rules": {"": "role:reader"}}, "a rule needs a name"),
         Rejection(kind, {f"{policy}.rules": {}}, "spec.policyOverrides.rules"),
         Rejection(kind, {f"{policy}.configMapRef": {"name": ""}}, "configMapRef.name"),
-        Rejection(kind, {f"{middleware}.position": {}}, "exactly one of after and before"),
-        Rejection(
-            kind,
-            {f"{middleware}.position": {"after": "a", "before": "b"}},
-            "exactly one of after and before",
-        ),
-        Rejection(kind, {f"{middleware}.filterFactory": "audit"}, "filterFactory"),
-        Rejection(kind, {f"{middleware}.name": "my filter"}, "spec.middleware[0].name"),
         Rejection(
             kind,
             {
@@ -115,6 +107,9 @@ def _keystone() -> list[Rejection]:
         Rejection(kind, {"spec.fernet.maxActiveKeys": 2}, "spec.fernet.maxActiveKeys"),
         Rejection(kind, {"spec.credentialKeys": {"maxActiveKeys": 1}}, "spec.credentialKeys"),
         Rejection(kind, {"spec.replicas": 0}, "spec.replicas"),
+        Rejection(kind, {"spec.federation": {"enabled": True}}, "federation.enabled: cannot be true"),
+        Rejection(kind, {"spec.middleware": []}, "spec.middleware"),
+        Rejection(kind, {"spec.database.secretRef.key": "login"}, "spec.database.secretRef.key"),
         Rejection(kind, {"spec.bootstrap": REMOVED}, "spec.bootstrap"),
         Rejection(kind, {"spec.bootstrap.adminUser": "root"}, "adminUser is immutable", "update"),
         Rejection(kind, {"spec.bootstrap.region": "Two"}, "region is immutable", "update"),
@@ -176,10 +171,15 @@ def _nova() -> list[Rejection]:
         Rejection(
             kind, {"spec.database.cellDatabase": "x"}, "cellDatabase is immutable", "update"
         ),
-        Rejection(kind, {"spec.cells.0.name": "cell0"}, "cell0 is made by itself"),
+        Rejection(kind, {"spec.cells.0.name": "cell0"}, "cell0 always exists"),
         Rejection(kind, {"spec.cells.0.name": "Cell_1"}, "spec.cells[0].name"),
         Rejection(kind, {"spec.cells": [{"name": "a"}, {"name": "a"}]}, "spec.cells[1]"),
         Rejection(kind, {"spec.cells": []}, "spec.cells"),
+        Rejection(
+            kind,
+            {"spec.cells": [{"name": "cell1"}, {"name": "b", "computeRef": {"name": "b"}}]},
+            "computeRef cannot be set with several cells",
+        ),
         Rejection(kind, {"spec.cells.0.database": "nova_api"}, "cannot use the API database"),
         Rejection(kind, {f"{external}.endpoint": REMOVED}, "endpoint: required when enabled"),
         Rejection(
@@ -229,8 +229,8 @@ def _cinder() -> list[Rejection]:
         Rejection(kind, {f"{backend}.rbd": REMOVED}, "rbd: required with the driver"),
         Rejection(kind, {f"{backend}.driver": "a.b.Nfs"}, "rbd: required with the driver"),
         Rejection(kind, {f"{backend}.driver": "rbd"}, "spec.backends[0].driver"),
-        Rejection(kind, {f"{backend}.name": "DEFAULT"}, "is a section of cinder.conf"),
-        Rejection(kind, {f"{backend}.name": "database"}, "is a section of cinder.conf"),
+        Rejection(kind, {f"{backend}.name": "DEFAULT"}, "that cinder.conf has already"),
+        Rejection(kind, {f"{backend}.name": "database"}, "that cinder.conf has already"),
         Rejection(kind, {f"{backend}.name": "a]b"}, "spec.backends[0].name"),
         Rejection(kind, {"spec.backends.1.name": "ceph-rbd"}, "spec.backends[1]"),
         Rejection(kind, {"spec.backends.1.config": {"a": "b\nc"}}, "spec.backends[1].config.a"),

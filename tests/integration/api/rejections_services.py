@@ -1,4 +1,4 @@
-"""Hand-made invalid objects of Glance, Placement, Nova, Neutron and Cinder.
+"""Hand-made invalid objects of Barbican, Glance, Placement, Nova, Neutron and Cinder.
 
 Every case starts from the first document of `examples/<kind>.yaml` and changes a few fields of it.
 """
@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.support.rejections import REMOVED, Rejection
 
-KINDS = ("glance", "placement", "nova", "neutron", "cinder")
+KINDS = ("barbican", "glance", "placement", "nova", "neutron", "cinder")
 SECRET = {"name": "x"}
 
 
@@ -52,6 +52,23 @@ def _shared(kind: str) -> list[Rejection]:
             {"spec.tolerations": [{"operator": "Exists", "value": "yes"}]},
             "value: only allowed with operator Equal",
         ),
+    ]
+
+
+def _barbican() -> list[Rejection]:
+    kind, store = "barbican", "spec.secretStore"
+    return [
+        Rejection(kind, {f"{store}.plugin": "vault_plugin"}, "spec.secretStore.plugin"),
+        Rejection(kind, {f"{store}.kekSecretRef": {}}, "secretStore.kekSecretRef.name"),
+        Rejection(
+            kind,
+            {f"{store}.kekSecretRef": SECRET},
+            "kekSecretRef: cannot be set or unset later",
+            "update",
+        ),
+        Rejection(kind, {"spec.messaging.clusterRef": REMOVED}, "exactly one of clusterRef and"),
+        Rejection(kind, {"spec.database.database": "other"}, "database is immutable", "update"),
+        Rejection(kind, {"spec.replicas": 0}, "spec.replicas"),
     ]
 
 
@@ -152,7 +169,7 @@ def _cinder() -> list[Rejection]:
             {"spec.backends.1.config.volume_backend_name": "x"},
             "follow from driver and name",
         ),
-        Rejection(kind, {f"{backend}.name": "keystone_authtoken"}, "is a section of cinder.conf"),
+        Rejection(kind, {f"{backend}.name": "keystone_authtoken"}, "that cinder.conf has already"),
         Rejection(kind, {f"{backend}.name": "-ceph"}, "spec.backends[0].name"),
         Rejection(kind, {"spec.backends.1.driver": "no class"}, "spec.backends[1].driver"),
         Rejection(kind, {"spec.defaultVolumeType": "a/b"}, "spec.defaultVolumeType"),
@@ -166,6 +183,7 @@ def _cinder() -> list[Rejection]:
 
 REJECTIONS: Final = [
     *(each for kind in KINDS for each in _shared(kind)),
+    *_barbican(),
     *_glance(),
     *_nova(),
     *_neutron(),

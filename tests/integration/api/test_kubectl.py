@@ -34,7 +34,7 @@ def test_explain_tells_what_the_fields_do(plane: ControlPlaneHarness) -> None:
     text = plane.kubectl("explain", "controlplane.spec")
     for sentence in (
         "OpenStack services. All are on unless switched off.",
-        "What holds for all parts: region, encryption, registry.",
+        "Settings of all parts: region, TLS, registry.",
     ):
         assert sentence in text
     assert "<empty>" not in text

@@ -12,6 +12,7 @@ from tests.integration.api import (
     rejections_openstack,
     rejections_platform,
     rejections_services,
+    rejections_values,
 )
 from tests.support import mutations, objects, structural
 from tests.support.control_plane import ControlPlaneHarness, HttpError
@@ -28,6 +29,7 @@ WRITTEN = [
     *rejections_platform.REJECTIONS,
     *rejections_network.REJECTIONS,
     *rejections_services.REJECTIONS,
+    *rejections_values.REJECTIONS,
 ]
 
 

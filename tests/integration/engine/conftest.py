@@ -10,10 +10,10 @@ from tests.support.operating import transport
 
 
 @pytest.fixture(scope="session")
-def plane(played_control_plane: ControlPlaneHarness) -> ControlPlaneHarness:
-    """Played nodes with our kinds and those of third parties."""
-    played_control_plane.install_crds([*crd.manifests(), *services.foreign_crds()])
-    return played_control_plane
+def plane(simulated_control_plane: ControlPlaneHarness) -> ControlPlaneHarness:
+    """Simulated nodes with our kinds and those of third parties."""
+    simulated_control_plane.install_crds([*crd.manifests(), *services.foreign_crds()])
+    return simulated_control_plane
 
 
 @pytest.fixture

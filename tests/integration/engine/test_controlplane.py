@@ -1,4 +1,4 @@
-"""One ControlPlane object to a Keystone: real API server and controllers, pods played by KWOK."""
+"""One ControlPlane object to a Keystone: real API server and controllers, pods simulated by KWOK."""
 
 from typing import Any
 
@@ -35,9 +35,11 @@ async def status(client: Client, namespace: str) -> Object:
 def is_ready(client: Client, namespace: str) -> Any:
     async def check() -> bool:
         found = await client.get(controlplane.KIND, Key(namespace, "lab"))
-        told = found.get("status") or {}
-        ready = [c["status"] for c in told.get("conditions", []) if c["type"] == "Ready"]
-        return ready == ["True"] and told["observedGeneration"] == found["metadata"]["generation"]
+        reported = found.get("status") or {}
+        ready = [c["status"] for c in reported.get("conditions", []) if c["type"] == "Ready"]
+        return (
+            ready == ["True"] and reported["observedGeneration"] == found["metadata"]["generation"]
+        )
 
     return check
 
@@ -49,20 +51,20 @@ async def test_a_control_plane_comes_up_part_by_part_and_then_rests(
     early: list[str] = []
 
     async def nothing_too_early() -> bool:
-        made = await read(client, keystone.KIND, Key(space, "keystone"))
+        created = await read(client, keystone.KIND, Key(space, "keystone"))
         cache = await read(client, STATEFUL_SET, Key(space, "memcached"))
         ready = ((cache or {}).get("status") or {}).get("readyReplicas", 0)
-        if made is not None and not ready:
-            early.append("keystone was made before its cache ran")
+        if created is not None and not ready:
+            early.append("keystone was created before its cache ran")
         ready_now: bool = await is_ready(client, space)()
         return ready_now
 
     async with serving(plane, OPERATORS) as running:
         await eventually(nothing_too_early, "the control plane is Ready", seconds=180)
         assert early == []
-        told = await status(client, space)
-        assert (told["phase"], told["progress"]) == ("Ready", "4/4")
-        assert told["services"]["keystone"] == {"ready": True, "version": "28.0.0"}
+        reported = await status(client, space)
+        assert (reported["phase"], reported["progress"]) == ("Ready", "4/4")
+        assert reported["services"]["keystone"] == {"ready": True, "version": "28.0.0"}
         await eventually(running.rests, "the operators rest")
         mark = plane.mark()
         for each in running.controllers:
@@ -91,21 +93,21 @@ async def test_a_service_gets_a_catalogue_entry_and_a_credential_of_its_own(
     await client.create(controlplane.KIND, wanted)
     async with serving(plane, ("c5c3", "keystone", "placement", "credentials")) as running:
         await eventually(is_ready(client, space), "the control plane is Ready", seconds=180)
-        told = await status(client, space)
-        assert (told["phase"], told["progress"]) == ("Ready", "8/8")
+        reported = await status(client, space)
+        assert (reported["phase"], reported["progress"]) == ("Ready", "8/8")
         credential = await client.get(SECRET, Key(space, "placement-keystone-credentials"))
         assert set(credential["data"]) == {
             "application_credential_id",
             "application_credential_secret",
         }
-        made = await client.get(
+        created = await client.get(
             korc.APPLICATION_CREDENTIAL, Key(space, "placement-app-credential-v1")
         )
-        user = told["identity"]["serviceUsers"][0]
+        user = reported["identity"]["serviceUsers"][0]
         assert (user["name"], user["status"]) == ("placement", "Ready")
-        assert user["applicationCredential"]["credentialID"] == made["metadata"]["uid"]
+        assert user["applicationCredential"]["credentialID"] == created["metadata"]["uid"]
         service = await client.get(placement.KIND, Key(space, "placement"))
-        assert service["status"]["applicationCredentialID"] == made["metadata"]["uid"]
+        assert service["status"]["applicationCredentialID"] == created["metadata"]["uid"]
         for interface in ("public", "internal", "admin"):
             endpoint = await client.get(korc.ENDPOINT, Key(space, f"placement-{interface}"))
             assert endpoint["spec"]["resource"]["interface"] == interface
@@ -143,10 +145,11 @@ async def test_the_message_names_what_is_missing(
     async with serving(plane, ["c5c3"]):
 
         async def named() -> bool:
-            told = await status(client, space)
-            ready = [c for c in told.get("conditions", []) if c["type"] == "Ready"]
+            reported = await status(client, space)
+            ready = [c for c in reported.get("conditions", []) if c["type"] == "Ready"]
             return (
-                bool(ready) and "Keystone 'keystone' has not reported yet" in ready[0]["message"]
+                bool(ready)
+                and "Keystone 'keystone' has not reported Ready yet" in ready[0]["message"]
             )
 
         await eventually(named, "nobody brings up Keystone", seconds=180)
@@ -192,7 +195,7 @@ async def test_a_control_plane_goes_in_order_and_keeps_its_data(
     assert again["data"] == password["data"]
 
 
-async def test_passwords_go_with_the_data_if_so_wished(
+async def test_passwords_are_deleted_with_the_data_when_the_policy_says_so(
     plane: ControlPlaneHarness, client: Client, space: str
 ) -> None:
     await client.create(controlplane.KIND, a_control_plane(space))

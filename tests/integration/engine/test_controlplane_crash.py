@@ -34,11 +34,11 @@ async def test_a_crash_at_every_api_call_converges(
     async with approval(plane):
         await client.create(controlplane.KIND, wanted)
         await mortal.work_until(subject.is_ready(client, space), "from nothing to Ready")
-        made = mortal.deaths
+        created = mortal.deaths
         password = await client.get(SECRET, Key(space, "keystone-db-credentials"))
         await client.delete(controlplane.KIND, key)
         await mortal.work_until(is_gone, "from Ready to gone")
     kept = await client.get(SECRET, Key(space, "keystone-db-credentials"))
     assert kept["data"] == password["data"]
-    assert made > 100, "to come up takes more calls than that"
-    assert mortal.deaths > made + 30, "to go takes more calls than that"
+    assert created > 100, "to come up takes more calls than that"
+    assert mortal.deaths > created + 30, "to go takes more calls than that"

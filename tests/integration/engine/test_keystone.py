@@ -1,4 +1,4 @@
-"""Keystone from nothing to Ready: real API server and controllers, pods played by KWOK."""
+"""Keystone from nothing to Ready: real API server and controllers, pods simulated by KWOK."""
 
 from typing import Any
 
@@ -79,8 +79,8 @@ async def test_keystone_comes_up_and_then_rests(
     await client.create(keystone.KIND, a_keystone(space))
     async with serving(plane, ["keystone"]) as running:
         await eventually(is_ready(client, space), "Keystone is Ready", seconds=120)
-        told = await conditions(client, space)
-        assert list(told) == [
+        reported = await conditions(client, space)
+        assert list(reported) == [
             "Ready", "DependenciesReady", "SecretsReady", "ConfigReady", "DatabaseReady",
             "FernetKeysReady", "CredentialKeysReady", "BootstrapReady", "DeploymentReady",
             "APIReady",
@@ -103,10 +103,10 @@ async def test_what_is_missing_is_named(
     async with serving(plane, ["keystone"]):
 
         async def named() -> bool:
-            told = await conditions(client, space)
+            reported = await conditions(client, space)
             return (
                 "Secret 'keystone-db' (database login) does not exist"
-                in told.get("Ready", "   ")[2]
+                in reported.get("Ready", "   ")[2]
             )
 
         await eventually(named, "the message names the Secret")
@@ -183,3 +183,20 @@ async def job_names(client: Client, namespace: str, component: str) -> list[str]
             if each["metadata"]["namespace"] == namespace and component in each["metadata"]["name"]
         ]
     return names
+
+
+async def test_a_restart_fetches_only_secrets_of_the_user(
+    plane: ControlPlaneHarness, client: Client, space: str
+) -> None:
+    await inputs(client, space)
+    await client.create(keystone.KIND, a_keystone(space))
+    async with serving(plane, ["keystone"]) as running:
+        await eventually(is_ready(client, space), "Keystone is Ready", seconds=120)
+        await eventually(running.rests, "the operator rests")
+    mark = plane.mark()
+    async with serving(plane, ["keystone"]) as running:
+        await eventually(running.rests, "the operator rests after a restart")
+    requests = plane.audit(since=mark, agent=AGENT)
+    own = [each for each in requests if each.object.namespace == space]
+    fetched = [each.object.name for each in own if each.verb == "get"]
+    assert sorted(fetched) == ["keystone-admin", "keystone-db"]

@@ -1,4 +1,4 @@
-"""OVN from nothing to Ready: real API server and controllers, pods and hypervisors are played."""
+"""OVN from nothing to Ready: real API server and controllers, pods and hypervisors are simulated."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -17,16 +17,17 @@ from cobaltcore.api.foreign.kubernetes import (
     STATEFUL_SET,
 )
 from cobaltcore.api.ovn import CHASSIS, CLUSTER, TUNNEL_ADDRESS, UPLINKS
-from cobaltcore.engine.operator import Context
-from cobaltcore.operators.ovn.controller import ClusterController
+from cobaltcore.engine.context import Context
+from cobaltcore.engine.reconcile import Reconciler
+from cobaltcore.operators.ovn.planner import OVNPlanner
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.controller import Controller
-from cobaltcore.runtime.meta import Key, Object, Scope, key_of
-from tests.support import played_ovn, played_volumes
+from cobaltcore.runtime.meta import Key, Object, WatchScope, key_of
+from tests.support import simulated_ovn, simulated_volumes
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually, read
-from tests.support.played_ovn import Databases
 from tests.support.services import Serving, serving
+from tests.support.simulated_ovn import Databases
 
 AGENT = "service-operator"
 
@@ -69,30 +70,32 @@ async def a_hypervisor(client: Client, space: str, number: int) -> str:
 async def volumes(client: Client, space: str, *, servers: int = 1) -> None:
     for database in ("northbound", "southbound"):
         for number in range(servers):
-            await played_volumes.bind(client, Key(space, f"data-ovn-{database}-{number}"))
+            await simulated_volumes.bind(client, Key(space, f"data-ovn-{database}-{number}"))
 
 
 def controllers(ovn: Databases) -> Any:
-    def made(context: Context) -> Iterable[Controller]:
-        return [ClusterController(context, route=ovn.route).controller]
+    def controllers(context: Context) -> Iterable[Controller]:
+        return [Reconciler(OVNPlanner(route=ovn.route), context).controller]
 
-    return made
+    return controllers
 
 
 def is_ready(client: Client, space: str) -> Any:
     async def check() -> bool:
         found = await client.get(CLUSTER, Key(space, "ovn"))
-        told = found.get("status") or {}
-        ready = [c["status"] for c in told.get("conditions", []) if c["type"] == "Ready"]
-        return ready == ["True"] and told["observedGeneration"] == found["metadata"]["generation"]
+        reported = found.get("status") or {}
+        ready = [c["status"] for c in reported.get("conditions", []) if c["type"] == "Ready"]
+        return (
+            ready == ["True"] and reported["observedGeneration"] == found["metadata"]["generation"]
+        )
 
     return check
 
 
 async def message(client: Client, space: str) -> str:
     found = await client.get(CLUSTER, Key(space, "ovn"))
-    told = (found.get("status") or {}).get("conditions", [])
-    return next((c.get("message", "") for c in told if c["type"] == "Ready"), "")
+    reported = (found.get("status") or {}).get("conditions", [])
+    return next((c.get("message", "") for c in reported if c["type"] == "Ready"), "")
 
 
 async def rests(running: Serving) -> None:
@@ -101,7 +104,7 @@ async def rests(running: Serving) -> None:
 
 @pytest.fixture
 async def ovn() -> AsyncIterator[Databases]:
-    async with played_ovn.databases() as found:
+    async with simulated_ovn.databases() as found:
         yield found
 
 
@@ -160,7 +163,7 @@ async def test_ovn_comes_up_with_the_status_of_its_kind_and_then_rests(
         assert plane.audit(since=mark, agent=AGENT) == []
 
 
-async def test_a_chassis_looks_as_its_kind_says(
+async def test_chassis_gets_uplinks_and_its_own_bridge_mappings(
     plane: ControlPlaneHarness,
     client: Client,
     space: str,
@@ -194,20 +197,20 @@ async def test_a_chassis_looks_as_its_kind_says(
         ]
         assert status["registeredAt"]
         assert status["lastHeartbeat"]
-        told = await client.get(CONFIG_MAP, Key(space, "ovn-chassis"))
-        assert '"uplinks":{"br-external":"eth2"}' in told["data"][f"{name}.json"]
+        reported = await client.get(CONFIG_MAP, Key(space, "ovn-chassis"))
+        assert '"uplinks":{"br-external":"eth2"}' in reported["data"][f"{name}.json"]
 
         own = [{"physicalNetwork": "provider", "bridge": "br-provider"}]
         await client.patch(CHASSIS, Key(space, name), {"spec": {"bridgeMappings": own}})
 
-        async def told_its_own() -> bool:
-            told = await client.get(CONFIG_MAP, Key(space, "ovn-chassis"))
-            return "br-provider" in told["data"][f"{name}.json"]
+        async def has_own_mapping() -> bool:
+            reported = await client.get(CONFIG_MAP, Key(space, "ovn-chassis"))
+            return "br-provider" in reported["data"][f"{name}.json"]
 
-        await eventually(told_its_own, "the hypervisor is told its own mapping")
+        await eventually(has_own_mapping, "the hypervisor has its own mapping")
 
 
-async def test_a_hypervisor_that_is_silent_or_gone_is_told(
+async def test_a_hypervisor_that_is_silent_or_gone_is_reported(
     plane: ControlPlaneHarness,
     client: Client,
     space: str,
@@ -233,17 +236,20 @@ async def test_a_hypervisor_that_is_silent_or_gone_is_told(
         ovn.silent.add(lost)
         ovn.confirmed[lost] -= 120_000
         running.controllers[0].queue.add(Key(space, "ovn"))
-        await eventually(is_lost, "the silence is told")
-        wanted = f"1/2 hypervisors answer, '{lost}' does not"
+        await eventually(is_lost, "the missing heartbeat is reported")
+        wanted = f"1/2 hypervisors registered and alive; missing: '{lost}'"
 
         async def is_named() -> bool:
             return wanted in await message(client, space)
 
         await eventually(is_named, "the cluster names the hypervisor")
-        told = await client.get(CLUSTER, Key(space, "ovn"))
-        assert (told["status"]["chassisCount"], told["status"]["activeControllers"]) == (2, 1)
+        reported = await client.get(CLUSTER, Key(space, "ovn"))
+        assert (reported["status"]["chassisCount"], reported["status"]["activeControllers"]) == (
+            2,
+            1,
+        )
         address = ovn.chassis.pop(lost)
-        await eventually(is_gone, "the missing row is told")
+        await eventually(is_gone, "the missing row is reported")
         ovn.chassis[lost] = address
         ovn.silent.clear()
         await eventually(is_ready(client, space), "OVN is Ready again")
@@ -253,7 +259,7 @@ async def test_a_hypervisor_that_is_silent_or_gone_is_told(
         async def is_drained() -> bool:
             return await read(client, CHASSIS, Key(space, lost)) is None
 
-        await eventually(is_drained, "the object goes with the Node")
+        await eventually(is_drained, "the object is deleted with the Node")
         assert ovn.removed == [lost]
         await eventually(is_ready(client, space), "OVN is Ready with the rest")
         assert await read(client, CHASSIS, Key(space, other))
@@ -268,7 +274,7 @@ async def test_a_hypervisor_is_taken_out_when_its_controller_has_ended(
 
     async def pod() -> Object:
         selector = "app.kubernetes.io/component=controller"
-        async for page, _ in client.list_pages(POD, Scope(space, selector)):
+        async for page, _ in client.list_pages(POD, WatchScope(space, selector)):
             for each in page:
                 if each["spec"].get("nodeName") == leaving:
                     return each
@@ -291,7 +297,7 @@ async def test_a_hypervisor_is_taken_out_when_its_controller_has_ended(
         assert ovn.removed == []
         assert not await is_drained()
         await client.patch(POD, held, {"metadata": {"finalizers": []}})
-        await eventually(is_drained, "the object goes after the pod")
+        await eventually(is_drained, "the object is deleted after the pod")
         assert ovn.removed == [leaving]
 
 
@@ -319,24 +325,24 @@ async def test_what_is_missing_is_named(
         assert found["status"]["endpoints"]["southbound"] == address
 
 
-async def test_an_authority_is_made_when_none_is_given(
+async def test_ca_is_created_when_the_spec_has_no_issuer(
     plane: ControlPlaneHarness, client: Client, space: str, ovn: Databases
 ) -> None:
     await client.create(CLUSTER, a_cluster(space, tls={"enabled": True}))
 
-    async def is_made() -> bool:
-        made = [
+    async def is_issued() -> bool:
+        present = [
             await read(client, certmanager.ISSUER, Key(space, name))
             for name in ("ovn-self-signed", "ovn-ca")
         ]
-        made += [
+        present += [
             await read(client, certmanager.CERTIFICATE, Key(space, name))
             for name in ("ovn-ca", "ovn-tls")
         ]
-        return all(made)
+        return all(present)
 
     async with serving(plane, [], others=controllers(ovn)):
-        await eventually(is_made, "issuers and certificates are made")
+        await eventually(is_issued, "issuers and certificates are created")
         found = await client.get(certmanager.CERTIFICATE, Key(space, "ovn-tls"))
         assert found["spec"]["issuerRef"] == {"name": "ovn-ca", "kind": "Issuer"}
         assert {"server auth", "client auth"} <= set(found["spec"]["usages"])
@@ -359,7 +365,7 @@ async def test_two_networks_do_not_share_a_node(
         selector = {"nodeSelector": {label(space): ""}}
         await volumes(client, second)
         await client.create(CLUSTER, a_cluster(second, controller=selector, ovs=selector))
-        wanted = f"node '{hypervisors[0]}' belongs to OVNCluster {space}/ovn"
+        wanted = f"node '{hypervisors[0]}' belongs to OVNCluster '{space}/ovn'"
 
         async def is_named() -> bool:
             return wanted in await message(client, second)
@@ -389,7 +395,7 @@ async def test_data_stays_unless_someone_says_otherwise(
         found = await client.get(PERSISTENT_VOLUME_CLAIM, claim)
         return bool(found["metadata"].get("ownerReferences"))
 
-    async def is_going() -> bool:
+    async def is_terminating() -> bool:
         found = await read(client, PERSISTENT_VOLUME_CLAIM, claim)
         return found is None or bool(found["metadata"].get("deletionTimestamp"))
 
@@ -400,7 +406,7 @@ async def test_data_stays_unless_someone_says_otherwise(
         await client.delete(CLUSTER, Key(space, "ovn"))
         await eventually(is_gone, "everything is gone")
         if policy == "Delete":
-            await eventually(is_going, "the claim goes, too")
+            await eventually(is_terminating, "the claim is deleted, too")
         else:
-            assert not await is_going()
+            assert not await is_terminating()
             assert "DataKept" in plane.kubectl("get", "events", "-n", space)

@@ -8,20 +8,21 @@ from cobaltcore.api.foreign.kubernetes import (
     STATEFUL_SET,
 )
 from cobaltcore.api.ovn import CHASSIS, CLUSTER
-from cobaltcore.operators.ovn.controller import ClusterController
+from cobaltcore.engine.reconcile import Reconciler
+from cobaltcore.operators.ovn.planner import OVNPlanner
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key
 from tests.integration.engine import test_ovn as subject
-from tests.support import played_ovn
+from tests.support import simulated_ovn
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.mortal import Mortal
 from tests.support.operating import read
-from tests.support.played_ovn import Databases
+from tests.support.simulated_ovn import Databases
 
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A network with one hypervisor, from its making to its end."""
+    """A network with one hypervisor, from creation to deletion."""
 
     client: Client
     ovn: Databases
@@ -35,13 +36,13 @@ class Life:
     def node(self) -> str:
         return f"{self.space}-1"
 
-    async def make(self) -> None:
+    async def create(self) -> None:
         await subject.volumes(self.client, self.space)
         await subject.a_hypervisor(self.client, self.space, 1)
         self.ovn.chassis[self.node] = "10.0.1.1"
         await self.client.create(CLUSTER, subject.a_cluster(self.space))
 
-    async def is_made(self) -> bool:
+    async def is_created(self) -> bool:
         ready: bool = await subject.is_ready(self.client, self.space)()
         return ready
 
@@ -50,7 +51,7 @@ class Life:
 
     async def is_drained(self) -> bool:
         left = await read(self.client, CHASSIS, Key(self.space, self.node))
-        return left is None and self.ovn.removed == [self.node] and await self.is_made()
+        return left is None and self.ovn.removed == [self.node] and await self.is_created()
 
     async def end(self) -> None:
         await self.client.delete(CLUSTER, self.key)
@@ -71,14 +72,14 @@ async def test_a_crash_at_every_api_call_converges(
 ) -> None:
     """From nothing to Ready, through the loss of a node, to gone."""
     space = plane.create_namespace("crash")
-    async with played_ovn.databases() as ovn:
+    async with simulated_ovn.databases() as ovn:
         life = Life(client, ovn, space)
         mortal = Mortal(
             plane,
-            lambda context: [ClusterController(context, route=ovn.route).controller],
+            lambda context: [Reconciler(OVNPlanner(route=ovn.route), context).controller],
         )
         for act, check in (
-            (life.make, life.is_made),
+            (life.create, life.is_created),
             (life.lose_node, life.is_drained),
             (life.end, life.is_ended),
         ):

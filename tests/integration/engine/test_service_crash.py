@@ -23,7 +23,7 @@ async def test_a_crash_at_every_api_call_converges(
     """From nothing to Ready, through a change, to gone."""
     wanted = openstack.lab_sized(openstack.example(kind), space)
     openstack.label_nodes(plane)
-    await openstack.surroundings(client, wanted)
+    await openstack.environment(client, wanted)
     mortal = Mortal(plane, operators(kind.lower()))
     async with approval(plane):
         for act, check in (

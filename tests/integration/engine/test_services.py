@@ -1,8 +1,8 @@
-"""Services from nothing to Ready: real API server and controllers, pods played by KWOK."""
+"""Services from nothing to Ready: real API server and controllers, pods simulated by KWOK."""
 
 import pytest
 
-from cobaltcore.engine import registry
+from cobaltcore.engine import definitions
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Object
 from tests.support import openstack
@@ -15,6 +15,7 @@ COMMON = ["Ready", "DependenciesReady", "SecretsReady", "ConfigReady", "Database
 END = ["DeploymentReady", "APIReady"]
 CONDITIONS = {
     "Placement": [*COMMON, *END],
+    "Barbican": [*COMMON, "MessagingReady", *END],
     "Glance": [*COMMON, "CephConnected", *END],
     "Neutron": [*COMMON, "MessagingReady", "OVNConnected", *END],
     "Cinder": [*COMMON, "MessagingReady", "CephConnected", "VolumeTypesReady", *END],
@@ -26,13 +27,21 @@ CONDITIONS = {
 """Every condition of a service whose endpoint speaks http, in order."""
 SEEDS = {
     "Placement": {"Ready"},
+    "Barbican": {"Ready"},
     "Glance": {"Ready", "DatabaseReady", "CephConnected"},
     "Neutron": {"Ready", "OVNConnected"},
     "Cinder": {"Ready", "CephConnected"},
     "Nova": {"Ready", "APIReady", "SchedulerReady", "ConductorReady"},
 }
 """The conditions that the requirements show."""
-PORTS = {"Placement": 8778, "Glance": 9292, "Neutron": 9696, "Nova": 8774, "Cinder": 8776}
+PORTS = {
+    "Placement": 8778,
+    "Barbican": 9311,
+    "Glance": 9292,
+    "Neutron": 9696,
+    "Nova": 8774,
+    "Cinder": 8776,
+}
 EXAMPLES = [
     pytest.param(each, id=f"{kind.lower()}-{number}")
     for kind in CONDITIONS
@@ -48,13 +57,13 @@ async def test_an_example_comes_up_and_then_rests(
     wanted = openstack.lab_sized(document, space)
     kind, name = wanted["kind"], wanted["metadata"]["name"]
     openstack.label_nodes(plane)
-    await openstack.surroundings(client, wanted)
+    await openstack.environment(client, wanted)
     await client.create(openstack.kind_of(wanted), wanted)
     async with serving(plane, [kind.lower()]) as running:
         await eventually(openstack.is_ready(client, wanted), f"{kind} is Ready")
-        told = await openstack.conditions(client, wanted)
-        assert list(told) == _expected(wanted)
-        assert set(told) >= SEEDS[kind]
+        reported = await openstack.conditions(client, wanted)
+        assert list(reported) == _expected(wanted)
+        assert set(reported) >= SEEDS[kind]
         found = await client.get(openstack.kind_of(wanted), Key(space, name))
         address = f"http://{name}.{space}.svc.cluster.local:{PORTS[kind]}"
         assert found["status"]["endpoint"] == address
@@ -64,7 +73,7 @@ async def test_an_example_comes_up_and_then_rests(
             each.queue.add(Key(space, name))
         await eventually(running.rests, "the passes are done")
         assert plane.audit(since=mark, agent=AGENT) == []
-    _no_secret_is_told(plane, space)
+    _no_secret_is_reported(plane, space)
 
 
 def _expected(wanted: Object) -> list[str]:
@@ -75,12 +84,12 @@ def _expected(wanted: Object) -> list[str]:
 
 def test_every_service_is_tested_here() -> None:
     tested = {*CONDITIONS, "Keystone"}
-    assert {each.kind.kind for each in registry.services()} == tested
+    assert {each.kind.kind for each in definitions.services()} == tested
 
 
-def _no_secret_is_told(plane: ControlPlaneHarness, space: str) -> None:
-    kinds = (
-        "configmaps,deployments,daemonsets,jobs,events,glances,placements,novas,neutrons,cinders"
+def _no_secret_is_reported(plane: ControlPlaneHarness, space: str) -> None:
+    kinds = "configmaps,deployments,daemonsets,jobs,events," + ",".join(
+        each.kind.plural for each in definitions.services()
     )
     text = plane.kubectl("get", kinds, "-n", space, "-o", "yaml")
     for private in (openstack.PRIVATE, "p%2F%2B%3Drivate", openstack.CEPH_KEY):

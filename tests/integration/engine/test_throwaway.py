@@ -5,8 +5,9 @@ import inspect
 
 from cobaltcore.api import crd
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, DEPLOYMENT, SECRET
-from cobaltcore.engine.operator import Context
-from cobaltcore.engine.reconcile import ServiceController
+from cobaltcore.engine.context import Context
+from cobaltcore.engine.reconcile import Reconciler
+from cobaltcore.engine.service import ServicePlanner
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.manager import Manager
@@ -37,13 +38,13 @@ def test_it_is_short() -> None:
 
 
 async def test_it_comes_up(plane: ControlPlaneHarness, client: Client, space: str) -> None:
-    plane.install_crds([crd.manifest(throwaway.DEFINITION)])
+    plane.install_crds([crd.manifest(throwaway.Kettle.definition)])
     for name in ("kettle-db", "kettle-login"):
         await client.create(SECRET, openstack.a_secret(Key(space, name)))
     await client.create(throwaway.KIND, a_kettle(space))
     wire = Client(transport(plane, "kettle-operator"))
     cluster = Cluster(wire)
-    controller = ServiceController(throwaway.SERVICE, Context(cluster, "test")).controller
+    controller = Reconciler(ServicePlanner(throwaway.SERVICE), Context(cluster, "test")).controller
     task = asyncio.ensure_future(Manager({"local": cluster}, [controller]).run())
     try:
         await eventually(lambda: _is_ready(client, space), "the kettle is Ready")
@@ -60,5 +61,5 @@ async def test_it_comes_up(plane: ControlPlaneHarness, client: Client, space: st
 
 async def _is_ready(client: Client, space: str) -> bool:
     found = await client.get(throwaway.KIND, Key(space, "kettle"))
-    told = (found.get("status") or {}).get("conditions") or [{}]
-    return bool(told[0].get("type") == "Ready" and told[0]["status"] == "True")
+    reported = (found.get("status") or {}).get("conditions") or [{}]
+    return bool(reported[0].get("type") == "Ready" and reported[0]["status"] == "True")

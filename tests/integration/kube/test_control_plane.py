@@ -1,4 +1,4 @@
-"""The test control plane itself: it is real, keeps its data, and tells who asked for what."""
+"""The test control plane itself: it is real, persists its data, and audits requests."""
 
 import os
 import selectors
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cobaltcore.lab import errors, kubebuild
+from cobaltlab import errors, kubebuild
 from tests.support import control_plane as harness
 from tests.support import scratch
 from tests.support.control_plane import ControlPlaneHarness
@@ -30,9 +30,13 @@ def test_programs_tell_the_pinned_version(control_plane: ControlPlaneHarness) ->
     go_mod = (kubebuild.sources_directory() / "go.mod").read_text()
     version, major, minor = kubebuild.kubernetes_version(go_mod)
 
-    told = control_plane.request("GET", "/version")
+    reported = control_plane.request("GET", "/version")
 
-    assert (told["gitVersion"], told["major"], told["minor"]) == (version, major, minor)
+    assert (reported["gitVersion"], reported["major"], reported["minor"]) == (
+        version,
+        major,
+        minor,
+    )
     assert f"Client Version: {version}" in control_plane.kubectl("version")
     for program in ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"):
         command = [str(control_plane.programs / program), "--version"]

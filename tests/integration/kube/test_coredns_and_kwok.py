@@ -3,50 +3,50 @@
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from cobaltcore.lab import dnsquery, kubebuild, process
+from cobaltlab import dnsquery, kubebuild, process
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.ports import ReservedPort
 
 LOOPBACK = IPv4Address("127.0.0.1")
 
 
-def test_deployment_becomes_available_on_played_nodes(
-    played_control_plane: ControlPlaneHarness,
+def test_deployment_becomes_available_on_simulated_nodes(
+    simulated_control_plane: ControlPlaneHarness,
 ) -> None:
-    namespace = played_control_plane.create_namespace()
-    played_control_plane.kubectl(
+    namespace = simulated_control_plane.create_namespace()
+    simulated_control_plane.kubectl(
         "create", "deployment", "web", "--image=any", "--replicas=4", "-n", namespace
     )
 
-    played_control_plane.kubectl(
+    simulated_control_plane.kubectl(
         "rollout", "status", "deployment/web", "--timeout=120s", "-n", namespace
     )
 
-    nodes = played_control_plane.kubectl(
+    nodes = simulated_control_plane.kubectl(
         "get", "pods", "-n", namespace, "-o", "jsonpath={..spec.nodeName}"
     )
-    assert set(nodes.split()) == {"played-0", "played-1"}
+    assert set(nodes.split()) == {"simulated-0", "simulated-1"}
 
 
-def test_job_completes_on_played_nodes(played_control_plane: ControlPlaneHarness) -> None:
-    namespace = played_control_plane.create_namespace()
-    played_control_plane.kubectl("create", "job", "once", "--image=any", "-n", namespace)
+def test_job_completes_on_simulated_nodes(simulated_control_plane: ControlPlaneHarness) -> None:
+    namespace = simulated_control_plane.create_namespace()
+    simulated_control_plane.kubectl("create", "job", "once", "--image=any", "-n", namespace)
 
-    played_control_plane.kubectl(
+    simulated_control_plane.kubectl(
         "wait", "job/once", "--for=condition=complete", "--timeout=120s", "-n", namespace
     )
 
 
-def test_namespace_is_emptied_on_deletion(played_control_plane: ControlPlaneHarness) -> None:
-    namespace = played_control_plane.create_namespace()
-    played_control_plane.kubectl("create", "deployment", "web", "--image=any", "-n", namespace)
-    played_control_plane.kubectl(
+def test_namespace_is_emptied_on_deletion(simulated_control_plane: ControlPlaneHarness) -> None:
+    namespace = simulated_control_plane.create_namespace()
+    simulated_control_plane.kubectl("create", "deployment", "web", "--image=any", "-n", namespace)
+    simulated_control_plane.kubectl(
         "rollout", "status", "deployment/web", "--timeout=120s", "-n", namespace
     )
 
-    played_control_plane.kubectl("delete", "namespace", namespace, "--timeout=120s")
+    simulated_control_plane.kubectl("delete", "namespace", namespace, "--timeout=120s")
 
-    assert namespace not in played_control_plane.kubectl("get", "namespaces")
+    assert namespace not in simulated_control_plane.kubectl("get", "namespaces")
 
 
 def test_coredns_answers_for_a_service(

@@ -32,7 +32,7 @@ spec:
 
 @pytest.fixture
 def plane(installed_crds: ControlPlaneHarness, tmp_path: Path) -> Iterator[ControlPlaneHarness]:
-    """The API server with `cobalt run ovn` beside it, answering its webhook."""
+    """The API server and `cobalt run ovn`, which answers its webhook."""
     authority = certificates.authority("test", now=datetime.now(UTC))
     pair = certificates.serving(authority, ["127.0.0.1"], now=datetime.now(UTC))
     certificates.write(pair, certificate=tmp_path / "tls.crt", key=tmp_path / "tls.key")
@@ -47,7 +47,7 @@ def plane(installed_crds: ControlPlaneHarness, tmp_path: Path) -> Iterator[Contr
         )
     try:
         installed_crds.wait_until(
-            lambda: "caches filled" in log.read_text(), what="filling the operator's caches"
+            lambda: "caches synced" in log.read_text(), what="filling the operator's caches"
         )
         target = Target(f"https://127.0.0.1:{port}", authority.certificate)
         configuration = webhook_objects.mutating("chassis-owner", [CHASSIS], target)

@@ -1,4 +1,4 @@
-"""Application credentials from the first one to the second: real API server, K-ORC played."""
+"""Application credentials from the first one to the second: real API server, K-ORC simulated."""
 
 import asyncio
 import base64
@@ -13,13 +13,13 @@ from cobaltcore.api import placement
 from cobaltcore.api.credentials import ROTATION
 from cobaltcore.api.foreign import korc
 from cobaltcore.api.foreign.kubernetes import SECRET
-from cobaltcore.engine.operator import Context
+from cobaltcore.engine.context import Context
 from cobaltcore.operators.credentials.operator import OPERATOR
 from cobaltcore.runtime.client import Client
-from cobaltcore.runtime.clock import parse_timestamp, timestamp
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.manager import Manager
 from cobaltcore.runtime.meta import Key, Object
+from cobaltcore.runtime.timestamps import parse_timestamp, timestamp
 from tests.support import services
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually, read, transport
@@ -45,7 +45,7 @@ class World:
             kind, {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta, **body}
         )
 
-    async def tell(self, kind: Any, name: str, status: Object) -> None:
+    async def report(self, kind: Any, name: str, status: Object) -> None:
         """Say what K-ORC would say of an object."""
         key = Key(self.space, name)
         await self.client.patch(kind, key, {"status": status}, subresource="status")
@@ -57,8 +57,8 @@ class World:
 
     async def rotation(self) -> Object:
         found = await self.client.get(ROTATION, Key(self.space, "placement-app-credential"))
-        told: Object = found.get("status") or {}
-        return told
+        reported: Object = found.get("status") or {}
+        return reported
 
     async def uses(self, id_: str) -> None:
         """Let the service say that all its pods use a credential."""
@@ -109,8 +109,8 @@ async def prepare(world: World) -> None:
         "placement-app-credential",
         spec={"targetServiceUser": "placement-service-user", "gracePeriodDays": 0},
     )
-    told = await waiting(world, "User 'placement-service-user' does not exist")
-    assert told
+    reported = await waiting(world, "User 'placement-service-user' does not exist")
+    assert reported
     await world.make(
         korc.USER,
         "placement-service-user",
@@ -140,11 +140,11 @@ async def ask(world: World, when: str) -> None:
 
 
 async def in_use(world: World, name: str) -> bool:
-    told = await world.rotation()
-    current = (told.get("currentCredentialRef") or {}).get("name")
+    reported = await world.rotation()
+    current = (reported.get("currentCredentialRef") or {}).get("name")
     used = any(
         c["type"] == "CredentialInUse" and c["status"] == "True"
-        for c in told.get("conditions") or ()
+        for c in reported.get("conditions") or ()
     )
     return bool(current == name and used)
 
@@ -172,13 +172,13 @@ async def test_a_credential_is_replaced_only_after_the_service_uses_the_new_one(
     await world.uses(first["application_credential_id"])
     await ask(world, "soon")
     await waiting(
-        world, "annotation c5c3.io/rotate-after: 'soon' is no time like 2026-01-31T12:00:00Z"
+        world, "annotation c5c3.io/rotate-after: 'soon' is not a time like 2026-01-31T12:00:00Z"
     )
-    made = await world.client.get(
+    created = await world.client.get(
         korc.APPLICATION_CREDENTIAL, Key(world.space, "placement-app-credential-v1")
     )
-    made_at = parse_timestamp(made["metadata"]["annotations"]["c5c3.io/made-at"])
-    await ask(world, timestamp(made_at + timedelta(seconds=1)))
+    created_at = parse_timestamp(created["metadata"]["annotations"]["c5c3.io/made-at"])
+    await ask(world, timestamp(created_at + timedelta(seconds=1)))
 
     async def handed_out() -> bool:
         return await world.secret("placement-app-credential") != first
@@ -220,9 +220,9 @@ async def test_a_credential_that_lacks_a_role_of_its_user_is_replaced(world: Wor
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
     assigned = {"conditions": [available], "resource": {"roleID": "of-services"}}
-    await world.tell(korc.ROLE_ASSIGNMENT, "placement-service", assigned)
+    await world.report(korc.ROLE_ASSIGNMENT, "placement-service", assigned)
 
     without = {"resource": {"roles": [{"id": "of-administrators", "name": "admin"}]}}
-    await world.tell(korc.APPLICATION_CREDENTIAL, "placement-app-credential-v1", without)
+    await world.report(korc.APPLICATION_CREDENTIAL, "placement-app-credential-v1", without)
 
     await eventually(lambda: in_use(world, "placement-app-credential-v2"), "the second credential")

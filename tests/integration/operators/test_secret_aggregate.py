@@ -7,7 +7,7 @@ import pytest
 
 from cobaltcore.api.credentials import AGGREGATE
 from cobaltcore.api.foreign.kubernetes import SECRET
-from cobaltcore.engine.operator import Context
+from cobaltcore.engine.context import Context
 from cobaltcore.operators.credentials.operator import OPERATOR
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.cluster import Cluster
@@ -24,7 +24,7 @@ AGENT = "secret-aggregation"
 async def client(
     installed_crds: ControlPlaneHarness,
 ) -> AsyncIterator[Client]:
-    """The test's view, while the operator runs beside it."""
+    """The test's view, while the operator runs."""
     observer = Client(transport(installed_crds, "test-observer"))
     own = Client(as_operator(installed_crds, AGENT))
     cluster = Cluster(own)
@@ -117,9 +117,9 @@ async def test_a_target_of_somebody_else_is_left_alone(client: Client, namespace
     await client.create(AGGREGATE, an_aggregate(namespace, {"secretRef": {"name": "a"}}))
 
     async def blocked() -> bool:
-        return (await condition(client, namespace))[:2] == ("False", "TargetTaken")
+        return (await condition(client, namespace))[:2] == ("False", "ResourceConflict")
 
-    await eventually(blocked, "the status says whose it is")
+    await eventually(blocked, "the conflict is reported")
     assert await content(client, namespace) == {"theirs": "yes"}
 
 

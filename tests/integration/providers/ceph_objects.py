@@ -10,24 +10,24 @@ from cobaltcore.api.foreign.rook import (
     CEPH_OBJECT_STORE,
 )
 from cobaltcore.runtime.meta import Key, Object
-from tests.support.providing import an_object
+from tests.support.providers import an_object
 
 CAPS = {"mon": "profile rbd", "osd": "profile rbd pool=images"}
 
 
 def a_cluster(namespace: str, name: str = "rook-ceph", **spec: Any) -> Object:
-    given = {
+    fields = {
         "cephVersion": {"image": "quay.io/ceph/ceph:v19"},
         "dataDirHostPath": "/var/lib/rook",
         "mon": {"count": 3},
         **spec,
     }
-    return an_object(CEPH_CLUSTER, Key(namespace, name), given)
+    return an_object(CEPH_CLUSTER, Key(namespace, name), fields)
 
 
 def a_pool(namespace: str, name: str = "images", **spec: Any) -> Object:
-    given = {"failureDomain": "host", "replicated": {"size": 3}, **spec}
-    return an_object(CEPH_BLOCK_POOL, Key(namespace, name), given)
+    fields = {"failureDomain": "host", "replicated": {"size": 3}, **spec}
+    return an_object(CEPH_BLOCK_POOL, Key(namespace, name), fields)
 
 
 def a_user(namespace: str, name: str = "glance", **spec: Any) -> Object:

@@ -4,7 +4,7 @@ from typing import Any
 
 from cobaltcore.api.foreign.certmanager import CERTIFICATE, CLUSTER_ISSUER, ISSUER
 from cobaltcore.runtime.meta import Key, Object
-from tests.support.providing import an_object
+from tests.support.providers import an_object
 
 ECDSA = {"algorithm": "ECDSA", "size": 256}
 
@@ -15,7 +15,7 @@ def a_self_signer(namespace: str, name: str = "self") -> Object:
 
 def an_authority(namespace: str, name: str = "root", **spec: Any) -> Object:
     """The Certificate of an authority, in the Secret `<name>-ca`."""
-    wanted = {
+    fields = {
         "secretName": f"{name}-ca",
         "isCA": True,
         "commonName": f"{name} authority",
@@ -23,7 +23,7 @@ def an_authority(namespace: str, name: str = "root", **spec: Any) -> Object:
         "issuerRef": {"name": "self", "kind": "Issuer"},
         **spec,
     }
-    return an_object(CERTIFICATE, Key(namespace, name), wanted)
+    return an_object(CERTIFICATE, Key(namespace, name), fields)
 
 
 def an_issuer(namespace: str, name: str = "root") -> Object:
@@ -36,7 +36,7 @@ def a_cluster_issuer(name: str, secret: str) -> Object:
 
 def a_certificate(namespace: str, name: str = "web", **spec: Any) -> Object:
     """A server certificate in the Secret `<name>-tls`."""
-    wanted = {
+    fields = {
         "secretName": f"{name}-tls",
         "dnsNames": [f"{name}.{namespace}.svc", "localhost"],
         "ipAddresses": ["127.0.0.1"],
@@ -45,4 +45,4 @@ def a_certificate(namespace: str, name: str = "web", **spec: Any) -> Object:
         "issuerRef": {"name": "root", "kind": "Issuer", "group": "cert-manager.io"},
         **spec,
     }
-    return an_object(CERTIFICATE, Key(namespace, name), wanted)
+    return an_object(CERTIFICATE, Key(namespace, name), fields)

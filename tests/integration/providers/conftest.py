@@ -18,22 +18,22 @@ async def client(control_plane: ControlPlaneHarness) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def played_client(played_control_plane: ControlPlaneHarness) -> AsyncIterator[Client]:
+async def simulated_client(simulated_control_plane: ControlPlaneHarness) -> AsyncIterator[Client]:
     """The same of the cluster with nodes."""
-    client = Client(transport(played_control_plane, "test-observer"))
+    client = Client(transport(simulated_control_plane, "test-observer"))
     yield client
     await client.close()
 
 
 @pytest.fixture(scope="session")
 def mariadb_server() -> Iterator[MariaDBHarness]:
-    """A real server on loopback; its databases are told apart by name."""
+    """A real server on loopback; its databases are report apart by name."""
     with MariaDBHarness() as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def rabbitmq_server() -> Iterator[RabbitMQHarness]:
-    """A real broker on loopback; what it keeps is told apart by name."""
+    """A real broker on loopback; what it keeps is report apart by name."""
     with RabbitMQHarness() as broker:
         yield broker

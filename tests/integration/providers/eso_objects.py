@@ -11,7 +11,7 @@ from cobaltcore.api.foreign.eso import (
 from cobaltcore.api.foreign.kubernetes import SECRET
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Object
-from tests.support.providing import an_object
+from tests.support.providers import an_object
 
 PATH = "kv-v2/data/openstack/k-orc/app-credential"
 
@@ -34,45 +34,45 @@ def a_store(namespace: str, remote: str, name: str = "store") -> Object:
 
 
 def a_cluster_store(name: str, remote: str, **spec: Any) -> Object:
-    wanted = {"provider": kubernetes(remote), **spec}
-    return an_object(CLUSTER_SECRET_STORE, Key("", name), wanted)
+    fields = {"provider": kubernetes(remote), **spec}
+    return an_object(CLUSTER_SECRET_STORE, Key("", name), fields)
 
 
 def a_push(namespace: str, *data: Any, **spec: Any) -> Object:
     entries = data or (an_entry("clouds.yaml"),)
-    wanted = {
+    fields = {
         "secretStoreRefs": [{"name": "store", "kind": "SecretStore"}],
         "selector": {"secret": {"name": "source"}},
         "data": list(entries),
         **spec,
     }
-    return an_object(PUSH_SECRET, Key(namespace, "push"), wanted)
+    return an_object(PUSH_SECRET, Key(namespace, "push"), fields)
 
 
-def an_entry(name: str | None, key: str = PATH, wanted: str | None = "") -> dict[str, Any]:
-    """`wanted` is the property; by default that of the same name as the key of the Secret."""
+def an_entry(name: str | None, key: str = PATH, property_: str | None = "") -> dict[str, Any]:
+    """`property_` defaults to the key of the Secret."""
     ref: dict[str, Any] = {"remoteKey": key}
-    if wanted == "":
-        wanted = name
-    if wanted is not None:
-        ref["property"] = wanted
+    if property_ == "":
+        property_ = name
+    if property_ is not None:
+        ref["property"] = property_
     return {"match": {"remoteRef": ref, **({"secretKey": name} if name else {})}}
 
 
 def an_external(namespace: str, *data: Any, name: str = "pull", **spec: Any) -> Object:
     entries = data or (a_datum("clouds.yaml"),)
-    wanted = {
+    fields = {
         "refreshInterval": "1h",
         "secretStoreRef": {"name": "store", "kind": "SecretStore"},
         "target": {"name": "target"},
         "data": list(entries),
         **spec,
     }
-    return an_object(EXTERNAL_SECRET, Key(namespace, name), wanted)
+    return an_object(EXTERNAL_SECRET, Key(namespace, name), fields)
 
 
-def a_datum(name: str, key: str = PATH, wanted: str | None = None) -> dict[str, Any]:
-    return {"secretKey": name, "remoteRef": {"key": key, "property": wanted or name}}
+def a_datum(name: str, key: str = PATH, property_: str | None = None) -> dict[str, Any]:
+    return {"secretKey": name, "remoteRef": {"key": key, "property": property_ or name}}
 
 
 async def create_secret(client: Client, namespace: str, name: str, **data: str) -> None:

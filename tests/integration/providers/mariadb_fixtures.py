@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from cobaltcore.lab.providers import mariadb
-from cobaltcore.lab.providers.provider import Provider
+from cobaltlab.providers import mariadb
+from cobaltlab.providers.provider import Provider
 from tests.support.mariadb import HOST
 
 

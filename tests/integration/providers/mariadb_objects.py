@@ -5,7 +5,7 @@ from typing import Any
 
 from cobaltcore.api.foreign.mariadb import DATABASE, GRANT, MARIADB, USER
 from cobaltcore.runtime.meta import Key, Object
-from tests.support.providing import an_object
+from tests.support.providers import an_object
 
 IMAGE = "example.invalid/mariadb:1"
 

@@ -4,10 +4,10 @@ from functools import partial
 from typing import Any
 
 from cobaltcore.api.foreign.rabbitmq import CLUSTER, PERMISSION, POLICY, USER, VHOST
-from cobaltcore.lab.providers import rabbitmq
-from cobaltcore.lab.providers.provider import Provider
 from cobaltcore.runtime.meta import Key, Object
-from tests.support.providing import an_object
+from cobaltlab.providers import rabbitmq
+from cobaltlab.providers.provider import Provider
+from tests.support.providers import an_object
 from tests.support.rabbitmq import RabbitMQHarness
 
 IMAGE = "example.invalid/rabbitmq:1"
@@ -23,33 +23,33 @@ def provided(broker: RabbitMQHarness) -> Provider:
 
 
 def a_cluster(namespace: str, **spec: Any) -> Object:
-    wanted = {"image": IMAGE, "persistence": {"storage": "1Gi"}, **spec}
-    return an_object(CLUSTER, Key(namespace, "mq"), wanted)
+    fields = {"image": IMAGE, "persistence": {"storage": "1Gi"}, **spec}
+    return an_object(CLUSTER, Key(namespace, "mq"), fields)
 
 
 def a_vhost(namespace: str, name: str, **spec: Any) -> Object:
-    wanted = {"name": name, "rabbitmqClusterReference": REFERENCE, **spec}
-    return an_object(VHOST, Key(namespace, "nova"), wanted)
+    fields = {"name": name, "rabbitmqClusterReference": REFERENCE, **spec}
+    return an_object(VHOST, Key(namespace, "nova"), fields)
 
 
 def a_user(namespace: str, **spec: Any) -> Object:
-    wanted = {"rabbitmqClusterReference": REFERENCE, "tags": ["management"], **spec}
-    return an_object(USER, Key(namespace, "nova"), wanted)
+    fields = {"rabbitmqClusterReference": REFERENCE, "tags": ["management"], **spec}
+    return an_object(USER, Key(namespace, "nova"), fields)
 
 
 def a_permission(namespace: str, vhost: str, **spec: Any) -> Object:
-    wanted = {
+    fields = {
         "rabbitmqClusterReference": REFERENCE,
         "vhost": vhost,
         "userReference": {"name": "nova"},
         "permissions": {"configure": ".*", "write": ".*", "read": ".*"},
         **spec,
     }
-    return an_object(PERMISSION, Key(namespace, "nova"), wanted)
+    return an_object(PERMISSION, Key(namespace, "nova"), fields)
 
 
 def a_policy(namespace: str, vhost: str) -> Object:
-    wanted = {
+    fields = {
         "rabbitmqClusterReference": REFERENCE,
         "name": "short",
         "vhost": vhost,
@@ -57,4 +57,4 @@ def a_policy(namespace: str, vhost: str) -> Object:
         "applyTo": "queues",
         "definition": {"message-ttl": 60000},
     }
-    return an_object(POLICY, Key(namespace, "nova"), wanted)
+    return an_object(POLICY, Key(namespace, "nova"), fields)

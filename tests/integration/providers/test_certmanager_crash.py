@@ -8,19 +8,19 @@ from cryptography import x509
 
 from cobaltcore.api.foreign.certmanager import CERTIFICATE, ISSUER
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, SECRET
-from cobaltcore.lab.providers.certmanager import PROVIDER
 from cobaltcore.runtime import certificates
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Object
+from cobaltlab.providers.certmanager import PROVIDER
 from tests.integration.providers import certmanager_objects as objects
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import CrashPoint, When
 from tests.support.operating import read
-from tests.support.providing import condition, install, lives_through
+from tests.support.providers import condition, converges_despite_crash, install
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class Lifecycle:
     """An authority and a certificate of it, from their making to their end."""
 
     client: Client
@@ -55,8 +55,10 @@ class Life:
 
     async def is_ended(self) -> bool:
         """Nothing holds the objects, and what was issued stays."""
-        gone = [await read(self.client, CERTIFICATE, self.key(each)) for each in ("web", "root")]
-        return gone == [None, None] and await self._names() == ["changed.svc"]
+        deleted = [
+            await read(self.client, CERTIFICATE, self.key(each)) for each in ("web", "root")
+        ]
+        return deleted == [None, None] and await self._names() == ["changed.svc"]
 
     async def _names(self) -> list[str]:
         found = await read(self.client, SECRET, self.key("web-tls"))
@@ -66,7 +68,7 @@ class Life:
         pair = certificates.Pair(_pem(found, "tls.crt"), _pem(found, "tls.key"))
         if not certificates.issued_by(pair.certificate, _pem(authority, "tls.crt")):
             return []
-        assert certificates.fits(pair)
+        assert certificates.key_matches(pair)
         leaf = x509.load_pem_x509_certificate(pair.certificate)
         names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         return sorted(names.get_values_for_type(x509.DNSName))
@@ -75,13 +77,13 @@ class Life:
         key = self.key("web")
         bundle = await read(self.client, CONFIG_MAP, self.key("cobalt-ca-bundle"))
         found = await self.client.get(CERTIFICATE, key)
-        told = (found.get("status") or {}).get("conditions") or [{}]
+        report = (found.get("status") or {}).get("conditions") or [{}]
         return (
             bundle is not None
             and await condition(self.client, CERTIFICATE, key) == (status, "Ready")
             and await condition(self.client, ISSUER, self.key("root"))
             == ("True", "KeyPairVerified")
-            and told[0].get("observedGeneration") == found["metadata"]["generation"]
+            and report[0].get("observedGeneration") == found["metadata"]["generation"]
         )
 
 
@@ -97,11 +99,13 @@ async def test_a_crash_at_every_api_call_converges(
     call, crashes = 0, True
     while crashes:
         call += 1
-        life = Life(client, control_plane.create_namespace("crash"))
-        acts = [
-            (life.make, life.is_made),
-            (life.change, life.is_changed),
-            (life.end, life.is_ended),
+        lifecycle = Lifecycle(client, control_plane.create_namespace("crash"))
+        steps = [
+            (lifecycle.make, lifecycle.is_made),
+            (lifecycle.change, lifecycle.is_changed),
+            (lifecycle.end, lifecycle.is_ended),
         ]
-        crashes = await lives_through(control_plane, acts, PROVIDER, CrashPoint(call, when))
-    assert call > 15, "a whole life takes more calls than that"
+        crashes = await converges_despite_crash(
+            control_plane, steps, PROVIDER, CrashPoint(call, when)
+        )
+    assert call > 15, "a whole lifecycle takes more calls than that"

@@ -11,24 +11,33 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from cobaltcore.api.foreign.certmanager import CERTIFICATE, CLUSTER_ISSUER, ISSUER
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, NAMESPACE, SECRET
-from cobaltcore.lab.providers.certmanager import PROVIDER
-from cobaltcore.lab.providers.certmanager_policy import REVISION
 from cobaltcore.runtime import certificates, errors
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Object
+from cobaltlab.providers.certmanager import PROVIDER
+from cobaltlab.providers.certmanager_policy import REVISION
 from tests.integration.providers import certmanager_objects as objects
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually, read
-from tests.support.providing import Providing, condition, install, message, providing, validate
+from tests.support.providers import (
+    RunningProviders,
+    condition,
+    install,
+    message,
+    running_providers,
+    validate,
+)
 from tests.support.rights import as_provider
 
 AGENT = "lab-certmanager"
 
 
 @pytest.fixture
-async def running(control_plane: ControlPlaneHarness, client: Client) -> AsyncIterator[Providing]:
+async def running(
+    control_plane: ControlPlaneHarness, client: Client
+) -> AsyncIterator[RunningProviders]:
     await install(client, PROVIDER)
-    async with providing(as_provider(control_plane, AGENT), PROVIDER) as running:
+    async with running_providers(as_provider(control_plane, AGENT), PROVIDER) as running:
         yield running
 
 
@@ -43,10 +52,10 @@ def pem(found: Object, name: str) -> bytes:
 async def is_ready(client: Client, namespace: str, name: str = "web") -> bool:
     key = Key(namespace, name)
     found = await client.get(CERTIFICATE, key)
-    told = (found.get("status") or {}).get("conditions") or [{}]
+    report = (found.get("status") or {}).get("conditions") or [{}]
     return (
         await condition(client, CERTIFICATE, key) == ("True", "Ready")
-        and told[0].get("observedGeneration") == found["metadata"]["generation"]
+        and report[0].get("observedGeneration") == found["metadata"]["generation"]
     )
 
 
@@ -86,8 +95,8 @@ async def a_chain(client: Client, namespace: str, **spec: Any) -> Object:
     return await client.get(SECRET, Key(namespace, "web-tls"))
 
 
-async def test_a_certificate_of_an_authority(
-    running: Providing, client: Client, namespace: str
+async def test_a_certificate_of_a_ca(
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     template = {"labels": {"team": "web"}, "annotations": {"note": "hello"}}
     found = await a_chain(client, namespace, secretTemplate=template)
@@ -100,7 +109,9 @@ async def test_a_certificate_of_an_authority(
     assert found["metadata"]["annotations"]["cert-manager.io/issuer-name"] == "root"
     assert certificates.issued_by(pem(found, "tls.crt"), pem(authority, "tls.crt"))
     assert pem(found, "ca.crt") == pem(authority, "tls.crt")
-    assert certificates.fits(certificates.Pair(pem(found, "tls.crt"), pem(found, "tls.key")))
+    assert certificates.key_matches(
+        certificates.Pair(pem(found, "tls.crt"), pem(found, "tls.key"))
+    )
     status = (await client.get(CERTIFICATE, Key(namespace, "web")))["status"]
     assert status["revision"] == 1
     assert status["notBefore"] < status["renewalTime"] < status["notAfter"]
@@ -109,7 +120,7 @@ async def test_a_certificate_of_an_authority(
 
 
 async def test_usages_subject_and_rsa_key(
-    running: Providing, client: Client, namespace: str
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     found = await a_chain(
         client,
@@ -133,8 +144,8 @@ async def test_usages_subject_and_rsa_key(
     assert pem(found, "tls.key").startswith(b"-----BEGIN RSA PRIVATE KEY-----")
 
 
-async def test_a_changed_spec_issues_again(
-    running: Providing, client: Client, namespace: str
+async def test_a_changed_spec_reissues_the_certificate(
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     before = await a_chain(client, namespace)
     patch = {"spec": {"dnsNames": ["other.svc"]}}
@@ -149,8 +160,8 @@ async def test_a_changed_spec_issues_again(
     assert (await client.get(CERTIFICATE, Key(namespace, "web")))["status"]["revision"] == 2
 
 
-async def test_a_kept_key_stays_over_a_new_certificate(
-    running: Providing, client: Client, namespace: str
+async def test_rotation_policy_never_keeps_the_key(
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     kept = {**objects.ECDSA, "rotationPolicy": "Never"}
     before = await a_chain(client, namespace, privateKey=kept)
@@ -161,8 +172,8 @@ async def test_a_kept_key_stays_over_a_new_certificate(
     assert pem(found, "tls.key") == pem(before, "tls.key")
 
 
-async def test_another_kind_of_key_is_refused_while_the_key_is_to_be_kept(
-    running: Providing, client: Client, namespace: str
+async def test_another_key_algorithm_is_refused_with_rotation_policy_never(
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     kept = {**objects.ECDSA, "rotationPolicy": "Never"}
     before = await a_chain(client, namespace, privateKey=kept)
@@ -172,17 +183,17 @@ async def test_another_kind_of_key_is_refused_while_the_key_is_to_be_kept(
     async def refused() -> bool:
         return await condition(client, CERTIFICATE, key) == ("False", "SecretMismatch")
 
-    await eventually(refused, "the status says that the key does not fit")
+    await eventually(refused, "the status reports that the key does not fit")
     assert "rotationPolicy to Always" in await message(client, CERTIFICATE, key)
     await client.patch(CERTIFICATE, key, {"spec": {"privateKey": {"rotationPolicy": "Always"}}})
     found = await issued_again(client, namespace, before)
-    made = serialization.load_pem_private_key(pem(found, "tls.key"), None)
-    assert isinstance(made, ec.EllipticCurvePrivateKey)
-    assert made.key_size == 384
+    created = serialization.load_pem_private_key(pem(found, "tls.key"), None)
+    assert isinstance(created, ec.EllipticCurvePrivateKey)
+    assert created.key_size == 384
 
 
-async def test_a_missing_secret_is_made_again(
-    running: Providing, client: Client, namespace: str
+async def test_a_deleted_secret_is_recreated(
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     before = await a_chain(client, namespace)
     await client.delete(SECRET, Key(namespace, "web-tls"))
@@ -193,8 +204,8 @@ async def test_a_missing_secret_is_made_again(
 
 
 @pytest.mark.parametrize("name", ["tls.crt", "tls.key"])
-async def test_a_changed_secret_is_put_right(
-    running: Providing, client: Client, namespace: str, name: str
+async def test_a_changed_secret_is_restored(
+    running: RunningProviders, client: Client, namespace: str, name: str
 ) -> None:
     before = await a_chain(client, namespace)
     garbage = base64.b64encode(b"garbage").decode()
@@ -202,7 +213,9 @@ async def test_a_changed_secret_is_put_right(
 
     found = await issued_again(client, namespace, before)
 
-    assert certificates.fits(certificates.Pair(pem(found, "tls.crt"), pem(found, "tls.key")))
+    assert certificates.key_matches(
+        certificates.Pair(pem(found, "tls.crt"), pem(found, "tls.key"))
+    )
 
 
 async def published(client: Client, namespace: str, *authorities: bytes) -> None:
@@ -217,8 +230,8 @@ async def published(client: Client, namespace: str, *authorities: bytes) -> None
     await eventually(check, f"{len(authorities)} authorities are published")
 
 
-async def test_a_new_authority_issues_again_and_the_bundle_has_both(
-    running: Providing, client: Client, namespace: str
+async def test_a_new_ca_reissues_and_the_bundle_has_both(
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     before = await a_chain(client, namespace)
     await published(client, namespace, pem(before, "ca.crt"))
@@ -231,8 +244,8 @@ async def test_a_new_authority_issues_again_and_the_bundle_has_both(
     await published(client, namespace, pem(authority, "tls.crt"), pem(before, "ca.crt"))
 
 
-async def test_an_edited_bundle_is_put_right(
-    running: Providing, client: Client, namespace: str
+async def test_an_edited_bundle_is_restored(
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     await a_chain(client, namespace)
     key = Key(namespace, "cobalt-ca-bundle")
@@ -251,8 +264,8 @@ async def test_an_edited_bundle_is_put_right(
     await eventually(restored, "the bundle is as it was")
 
 
-async def test_a_certificate_waits_for_its_issuer_and_says_so(
-    running: Providing, client: Client, namespace: str
+async def test_a_certificate_waits_for_its_issuer(
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     key = Key(namespace, "web")
     await client.create(CERTIFICATE, objects.a_certificate(namespace))
@@ -260,7 +273,7 @@ async def test_a_certificate_waits_for_its_issuer_and_says_so(
     async def waits() -> bool:
         return await condition(client, CERTIFICATE, key, "Issuing") == ("True", "DoesNotExist")
 
-    await eventually(waits, "the status says that it is being issued")
+    await eventually(waits, "the status reports that it is being issued")
     assert await condition(client, CERTIFICATE, key) == ("False", "DoesNotExist")
     assert "not found: 'root'" in await message(client, CERTIFICATE, key, "Issuing")
     await client.create(ISSUER, objects.an_issuer(namespace))
@@ -271,7 +284,7 @@ async def test_a_certificate_waits_for_its_issuer_and_says_so(
             "ErrGetKeyPair",
         )
 
-    await eventually(no_key_pair, "the issuer says what it lacks")
+    await eventually(no_key_pair, "the issuer reports what it lacks")
     await client.create(ISSUER, objects.a_self_signer(namespace))
     await client.create(CERTIFICATE, objects.an_authority(namespace))
     found = await ready(client, namespace)
@@ -279,7 +292,7 @@ async def test_a_certificate_waits_for_its_issuer_and_says_so(
 
 
 async def test_a_cluster_issuer_signs_in_every_namespace(
-    running: Providing, client: Client, namespace: str
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     try:
         await client.create(NAMESPACE, {"metadata": {"name": "cert-manager"}})
@@ -303,8 +316,8 @@ async def test_a_cluster_issuer_signs_in_every_namespace(
     await client.delete(CLUSTER_ISSUER, Key("", name))
 
 
-async def test_a_secret_of_somebody_else_is_left_alone(
-    running: Providing, client: Client, namespace: str
+async def test_a_foreign_secret_is_not_touched(
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     meta = {"name": "web-tls", "namespace": namespace}
     await client.create(SECRET, {"metadata": meta, "stringData": {"theirs": "yes"}})
@@ -316,14 +329,14 @@ async def test_a_secret_of_somebody_else_is_left_alone(
         state = await condition(client, CERTIFICATE, Key(namespace, "web"))
         return state == ("False", "IncorrectCertificate")
 
-    await eventually(refused, "the status says whose it is")
+    await eventually(refused, "the status reports whose it is")
     found = await secret(client, namespace)
     assert found is not None
     assert list(found["data"]) == ["theirs"]
 
 
-async def test_a_spec_that_cannot_be_served_is_told(
-    running: Providing, client: Client, namespace: str
+async def test_an_unsupported_spec_is_reported(
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     key = Key(namespace, "web")
     stores = {"jks": {"create": True, "password": "changeit"}}
@@ -332,12 +345,12 @@ async def test_a_spec_that_cannot_be_served_is_told(
     async def refused() -> bool:
         return await condition(client, CERTIFICATE, key) == ("False", "InvalidRequest")
 
-    await eventually(refused, "the status says what is not served")
+    await eventually(refused, "the status reports what is not served")
     assert "spec.keystores" in await message(client, CERTIFICATE, key)
 
 
-async def test_the_secret_stays_when_its_certificate_goes(
-    running: Providing, client: Client, namespace: str
+async def test_the_secret_is_kept_when_its_certificate_is_deleted(
+    running: RunningProviders, client: Client, namespace: str
 ) -> None:
     before = await a_chain(client, namespace)
     await client.delete(CERTIFICATE, Key(namespace, "web"))
@@ -349,14 +362,14 @@ async def test_the_secret_stays_when_its_certificate_goes(
 
 
 async def test_a_converged_certificate_makes_no_request(
-    control_plane: ControlPlaneHarness, running: Providing, client: Client, namespace: str
+    control_plane: ControlPlaneHarness, running: RunningProviders, client: Client, namespace: str
 ) -> None:
     await a_chain(client, namespace)
-    await eventually(running.rests, "the provider rests")
+    await eventually(running.is_idle, "the provider is_idle")
     mark = control_plane.mark()
     for controller in running.controllers:
         controller.queue.add(Key(namespace, "web"))
         controller.queue.add(Key(namespace, "root"))
         controller.queue.add(Key("", namespace))
-    await eventually(running.rests, "the passes are done")
+    await eventually(running.is_idle, "all reconciles are done")
     assert control_plane.audit(since=mark, agent=AGENT) == []

@@ -11,17 +11,17 @@ from cryptography import x509
 
 from cobaltcore.api.foreign.certmanager import CERTIFICATE, ISSUER
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, SECRET
-from cobaltcore.lab.providers import certmanager_policy as policy
-from cobaltcore.lab.providers.certmanager import PROVIDER
 from cobaltcore.runtime import certificates
 from cobaltcore.runtime.client import Client
-from cobaltcore.runtime.clock import parse_timestamp
 from cobaltcore.runtime.meta import Key
+from cobaltcore.runtime.timestamps import parse_timestamp
+from cobaltlab.providers import certmanager_policy as policy
+from cobaltlab.providers.certmanager import PROVIDER
 from tests.integration.providers import certmanager_objects as objects
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.fake_clock import FakeClock
 from tests.support.operating import eventually
-from tests.support.providing import Providing, condition, install, providing
+from tests.support.providers import RunningProviders, condition, install, running_providers
 from tests.support.rights import as_provider
 
 DAY = timedelta(days=1)
@@ -81,18 +81,18 @@ async def revision(client: Client, namespace: str) -> int:
     return int((found.get("status") or {}).get("revision") or 0)
 
 
-async def settled(running: Providing, clock: FakeClock) -> None:
-    """Let the provider finish; a pass that a conflict sent back needs the clock to move."""
+async def settled(running: RunningProviders, clock: FakeClock) -> None:
+    """Let the provider finish; a reconcile after a conflict is due when the clock moves."""
 
-    async def rests() -> bool:
+    async def is_idle() -> bool:
         await clock.advance(0.1)
-        return await running.rests()
+        return await running.is_idle()
 
-    await eventually(rests, "the provider rests")
+    await eventually(is_idle, "the provider is_idle")
 
 
 async def a_ready_certificate(
-    client: Client, namespace: str, running: Providing, clock: FakeClock, **spec: str
+    client: Client, namespace: str, running: RunningProviders, clock: FakeClock, **spec: str
 ) -> None:
     await client.create(ISSUER, objects.a_self_signer(namespace))
     authority = objects.an_authority(namespace, duration="87600h")
@@ -116,8 +116,8 @@ async def test_a_tls_client_sees_the_renewed_certificate(
     # Real TLS looks at the real time: what is renewed after 60 of 90 days must be valid today.
     clock = FakeClock(datetime.now(UTC) - 61 * DAY)
     server = TlsServer(tmp_path)
-    wire = as_provider(control_plane, "renewal")
-    async with providing(wire, PROVIDER, clock=clock) as running:
+    fault_transport = as_provider(control_plane, "renewal")
+    async with running_providers(fault_transport, PROVIDER, clock=clock) as running:
         await a_ready_certificate(client, namespace, running, clock)
         await server.mount(client, Key(namespace, "web-tls"))
         async with server.listening():
@@ -143,8 +143,8 @@ async def test_renew_before_sets_the_time_of_renewal(
 ) -> None:
     await install(client, PROVIDER)
     clock = FakeClock(datetime.now(UTC).replace(microsecond=0))
-    wire = as_provider(control_plane, "renew-before")
-    async with providing(wire, PROVIDER, clock=clock) as running:
+    fault_transport = as_provider(control_plane, "renew-before")
+    async with running_providers(fault_transport, PROVIDER, clock=clock) as running:
         await a_ready_certificate(
             client, namespace, running, clock, duration="24h", renewBefore="1h"
         )
@@ -153,14 +153,14 @@ async def test_renew_before_sets_the_time_of_renewal(
         assert end - parse_timestamp(status["renewalTime"]) == timedelta(hours=1)
 
 
-async def test_an_expired_certificate_that_nobody_can_renew_is_told(
+async def test_an_expired_certificate_without_issuer_is_reported(
     control_plane: ControlPlaneHarness, client: Client, namespace: str
 ) -> None:
     await install(client, PROVIDER)
     clock = FakeClock(datetime.now(UTC))
-    wire = as_provider(control_plane, "expiry")
+    fault_transport = as_provider(control_plane, "expiry")
     key = Key(namespace, "web")
-    async with providing(wire, PROVIDER, clock=clock) as running:
+    async with running_providers(fault_transport, PROVIDER, clock=clock) as running:
         await a_ready_certificate(client, namespace, running, clock, duration="24h")
         await client.delete(ISSUER, Key(namespace, "root"))
         await settled(running, clock)
@@ -176,7 +176,7 @@ async def test_an_expired_certificate_that_nobody_can_renew_is_told(
             await clock.advance(1800)
             return await condition(client, CERTIFICATE, key) == ("False", "Expired")
 
-        await eventually(expired, "the end of the certificate is told")
+        await eventually(expired, "the end of the certificate is report")
         await client.create(ISSUER, objects.an_issuer(namespace))
 
         async def renewed() -> bool:

@@ -8,13 +8,13 @@ import yaml
 from cobaltcore.api.foreign.certmanager import CERTIFICATE
 from cobaltcore.api.foreign.eso import EXTERNAL_SECRET
 from cobaltcore.api.foreign.kubernetes import SECRET
-from cobaltcore.lab.providers import certmanager, eso
-from cobaltcore.lab.providers.provider import Provider
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Kind
+from cobaltlab.providers import certmanager, eso
+from cobaltlab.providers.provider import Provider
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually
-from tests.support.providing import condition, content, install, providing, validate
+from tests.support.providers import condition, content, install, running_providers, validate
 from tests.support.rights import as_provider
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "providers"
@@ -60,15 +60,15 @@ async def test_example_becomes_ready(
         found = known.get((obj["apiVersion"], obj["kind"]))
         if found is not None and found.version != "v1beta1":
             validate(found, obj)
-    async with providing(as_provider(control_plane, "example-provider"), provided):
+    async with running_providers(as_provider(control_plane, "example-provider"), provided):
         control_plane.kubectl("apply", "-f", "-", input=text)
 
         async def ready() -> bool:
             return (await condition(client, kind, key))[0] == "True"
 
         await eventually(ready, f"{kind.kind} {key} is ready")
-    made = await content(client, Key(key.namespace, secret))
-    assert made is not None
-    assert keys <= set(made)
-    # Without a garbage collector it would stay and belong to nobody.
+    created = await content(client, Key(key.namespace, secret))
+    assert created is not None
+    assert keys <= set(created)
+    # This control plane has no garbage collector.
     await client.delete(SECRET, Key(key.namespace, secret))

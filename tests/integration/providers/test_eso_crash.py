@@ -5,19 +5,19 @@ from dataclasses import dataclass
 import pytest
 
 from cobaltcore.api.foreign.eso import EXTERNAL_SECRET, PUSH_SECRET, SECRET_STORE
-from cobaltcore.lab.providers.eso import PROVIDER
-from cobaltcore.lab.providers.eso_kubernetes import secret_name
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key
+from cobaltlab.providers.eso import PROVIDER
+from cobaltlab.providers.eso_kubernetes import secret_name
 from tests.integration.providers import eso_objects as objects
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import CrashPoint, When
 from tests.support.operating import read
-from tests.support.providing import condition, content, install, lives_through
+from tests.support.providers import condition, content, converges_despite_crash, install
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class Lifecycle:
     """A round trip, from its making to its end."""
 
     client: Client
@@ -73,7 +73,7 @@ class Life:
         await self.client.delete(PUSH_SECRET, self.key("push"))
 
     async def is_ended(self) -> bool:
-        """What was pushed is gone, as the policy says; the source stays."""
+        """Pushed values are deleted as the policy demands; the source stays."""
         return (
             await read(self.client, PUSH_SECRET, self.key("push")) is None
             and await self._stored("path/one") is None
@@ -104,13 +104,15 @@ async def test_a_crash_at_every_api_call_converges(
     while crashes:
         call += 1
         namespace = control_plane.create_namespace("crash")
-        life = Life(client, namespace, control_plane.create_namespace("remote"))
-        acts = [
-            (life.make, life.is_made),
-            (life.change, life.is_changed),
-            (life.rename, life.is_renamed),
-            (life.end, life.is_ended),
+        lifecycle = Lifecycle(client, namespace, control_plane.create_namespace("remote"))
+        steps = [
+            (lifecycle.make, lifecycle.is_made),
+            (lifecycle.change, lifecycle.is_changed),
+            (lifecycle.rename, lifecycle.is_renamed),
+            (lifecycle.end, lifecycle.is_ended),
         ]
-        crashes = await lives_through(control_plane, acts, PROVIDER, CrashPoint(call, when))
+        crashes = await converges_despite_crash(
+            control_plane, steps, PROVIDER, CrashPoint(call, when)
+        )
         await client.delete(SECRET_STORE, Key(namespace, "store"))
-    assert call > 20, "a whole life takes more calls than that"
+    assert call > 20, "a whole lifecycle takes more calls than that"

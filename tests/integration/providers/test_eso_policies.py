@@ -1,4 +1,4 @@
-"""What a store lacks, and what goes when an object goes, is as the policies say."""
+"""Policies for missing keys and deleted objects."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -12,14 +12,21 @@ from cobaltcore.api.foreign.eso import (
     SECRET_STORE,
 )
 from cobaltcore.api.foreign.kubernetes import SECRET
-from cobaltcore.lab.providers.eso import PROVIDER
-from cobaltcore.lab.providers.eso_kubernetes import secret_name
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Kind
+from cobaltlab.providers.eso import PROVIDER
+from cobaltlab.providers.eso_kubernetes import secret_name
 from tests.integration.providers import eso_objects as objects
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually, read
-from tests.support.providing import an_object, condition, content, install, message, providing
+from tests.support.providers import (
+    an_object,
+    condition,
+    content,
+    install,
+    message,
+    running_providers,
+)
 from tests.support.rights import as_provider
 
 Values = dict[str, str] | None
@@ -44,26 +51,29 @@ class Place:
         patch = {"metadata": {"annotations": {"force-sync": "now"}}}
         await self.client.patch(EXTERNAL_SECRET, Key(self.namespace, "pull"), patch)
 
-    async def target(self, wanted: Values) -> None:
-        await self._holds(Key(self.namespace, "target"), wanted)
+    async def target(self, expected: Values) -> None:
+        await self._holds(Key(self.namespace, "target"), expected)
 
-    async def stored(self, key: str, wanted: Values) -> None:
-        await self._holds(Key(self.remote, secret_name(key)), wanted)
+    async def stored(self, key: str, expected: Values) -> None:
+        await self._holds(Key(self.remote, secret_name(key)), expected)
 
-    async def _holds(self, key: Key, wanted: Values) -> None:
+    async def _holds(self, key: Key, expected: Values) -> None:
         async def check() -> bool:
-            return await content(self.client, key) == wanted
+            return await content(self.client, key) == expected
 
-        await eventually(check, f"Secret {key} is {wanted and sorted(wanted)}")
+        await eventually(check, f"Secret {key} is {expected and sorted(expected)}")
 
-    async def says(self, kind: Kind, wanted: tuple[str, str], part: str = "") -> None:
+    async def reports(self, kind: Kind, expected: tuple[str, str], part: str = "") -> None:
         key = Key(self.namespace, "pull" if kind == EXTERNAL_SECRET else "push")
 
         async def check() -> bool:
-            said = await condition(self.client, kind, key), await message(self.client, kind, key)
-            return said[0] == wanted and part in said[1]
+            reported = (
+                await condition(self.client, kind, key),
+                await message(self.client, kind, key),
+            )
+            return reported[0] == expected and part in reported[1]
 
-        await eventually(check, f"{kind.kind} says {wanted} {part}")
+        await eventually(check, f"{kind.kind} reports {expected} {part}")
 
 
 @pytest.fixture
@@ -73,7 +83,7 @@ async def place(
     await install(client, PROVIDER)
     found = Place(client, namespace, control_plane.create_namespace("remote"))
     await client.create(SECRET_STORE, objects.a_store(namespace, found.remote))
-    async with providing(as_provider(control_plane, "lab-eso"), PROVIDER):
+    async with running_providers(as_provider(control_plane, "lab-eso"), PROVIDER):
         yield found
 
 
@@ -88,14 +98,14 @@ async def test_creation_policy_orphan_has_no_owner(place: Place) -> None:
     assert "ownerReferences" not in found["metadata"]
 
 
-async def test_creation_policy_merge_adds_to_a_secret_and_takes_only_its_own_away(
+async def test_creation_policy_merge_owns_only_its_keys(
     place: Place,
 ) -> None:
     await objects.create_secret(place.client, place.remote, "db", password="one", user="nova")
     target = {"name": "target", "creationPolicy": "Merge", "deletionPolicy": "Merge"}
     data = [objects.a_datum("password", "db"), objects.a_datum("user", "db")]
     await place.external(*data, target=target)
-    await place.says(EXTERNAL_SECRET, ("False", "SecretMissing"))
+    await place.reports(EXTERNAL_SECRET, ("False", "SecretMissing"))
 
     await objects.create_secret(place.client, place.namespace, "target", theirs="yes")
     await place.target({"theirs": "yes", "password": "one", "user": "nova"})
@@ -110,17 +120,17 @@ async def test_creation_policy_none_writes_nothing(place: Place) -> None:
     target = {"name": "target", "creationPolicy": "None"}
     await place.external(objects.a_datum("password", "db"), target=target)
 
-    await place.says(EXTERNAL_SECRET, ("True", "SecretSynced"))
+    await place.reports(EXTERNAL_SECRET, ("True", "SecretSynced"))
 
     assert await content(place.client, Key(place.namespace, "target")) is None
 
 
-async def test_secret_of_somebody_else_is_left_alone(place: Place) -> None:
+async def test_foreign_secret_is_not_touched(place: Place) -> None:
     await objects.create_secret(place.client, place.namespace, "target", theirs="yes")
     await objects.create_secret(place.client, place.remote, "db", password="one")
     await place.external(objects.a_datum("password", "db"))
 
-    await place.says(EXTERNAL_SECRET, ("False", "SecretSyncedError"), "does not belong to")
+    await place.reports(EXTERNAL_SECRET, ("False", "SecretSyncedError"), "is not owned by")
 
     await place.target({"theirs": "yes"})
 
@@ -133,7 +143,7 @@ async def test_secret_of_somebody_else_is_left_alone(place: Place) -> None:
         ("Merge", ("True", "SecretSynced"), {}),
     ],
 )
-async def test_deletion_policy_when_the_value_is_gone(
+async def test_deletion_policy_when_the_key_is_missing(
     place: Place, policy: str, reason: tuple[str, str], left: Values
 ) -> None:
     await objects.create_secret(place.client, place.remote, "db", a="1")
@@ -144,7 +154,7 @@ async def test_deletion_policy_when_the_value_is_gone(
     await place.client.delete(SECRET, Key(place.remote, "db"))
     await place.force()
 
-    await place.says(EXTERNAL_SECRET, reason)
+    await place.reports(EXTERNAL_SECRET, reason)
     await place.target(left)
     await objects.create_secret(place.client, place.remote, "db", a="2")
     if policy == "Merge":
@@ -154,7 +164,7 @@ async def test_deletion_policy_when_the_value_is_gone(
     await place.target({"a": "2"})
 
 
-async def test_renamed_target_leaves_no_old_one(place: Place) -> None:
+async def test_renamed_target_deletes_the_old_one(place: Place) -> None:
     await objects.create_secret(place.client, place.remote, "db", a="1")
     await place.external(objects.a_datum("a", "db"))
     await place.target({"a": "1"})
@@ -184,7 +194,7 @@ async def test_extract_find_and_template(place: Place) -> None:
         ],
         "target": {"name": "target", "template": template},
     }
-    await place.says(PUSH_SECRET, ("True", "Synced"))
+    await place.reports(PUSH_SECRET, ("True", "Synced"))
     await place.external(**spec)
 
     await place.target(
@@ -197,14 +207,14 @@ async def test_extract_find_and_template(place: Place) -> None:
     assert found["metadata"]["annotations"]["note"] == "hello"
 
 
-async def test_unserved_field_is_told(place: Place) -> None:
+async def test_unsupported_field_is_reported(place: Place) -> None:
     rewrite = [{"regexp": {"source": "a", "target": "b"}}]
     await place.external(data=[], dataFrom=[{"extract": {"key": "db"}, "rewrite": rewrite}])
 
-    await place.says(EXTERNAL_SECRET, ("False", "SecretSyncedError"), "dataFrom[].rewrite")
+    await place.reports(EXTERNAL_SECRET, ("False", "SecretSyncedError"), "dataFrom[].rewrite")
 
 
-async def test_whole_secret_is_pushed_and_its_old_keys_go(place: Place) -> None:
+async def test_whole_secret_is_pushed_and_removed_keys_are_deleted(place: Place) -> None:
     client = place.client
     await objects.create_secret(client, place.namespace, "source", k0="a", k1="b")
     await place.push(objects.an_entry(None, "kv-v2/data/keystone/fernet", None))
@@ -222,7 +232,7 @@ async def test_update_policy_if_not_exists_keeps_what_is_there(place: Place) -> 
     entries = [objects.an_entry("a", "db"), objects.an_entry("b", "db")]
     await place.push(*entries, updatePolicy="IfNotExists", deletionPolicy="Delete")
     await place.stored("db", {"a": "old", "b": "new"})
-    await place.says(PUSH_SECRET, ("True", "Synced"))
+    await place.reports(PUSH_SECRET, ("True", "Synced"))
 
     await objects.change_secret(place.client, place.namespace, "source", b="newer")
     await place.client.delete(PUSH_SECRET, Key(place.namespace, "push"))
@@ -233,7 +243,7 @@ async def test_update_policy_if_not_exists_keeps_what_is_there(place: Place) -> 
 async def test_deletion_policy_none_keeps_what_was_pushed(place: Place) -> None:
     await objects.create_secret(place.client, place.namespace, "source", a="1")
     await place.push(objects.an_entry("a", "db"))
-    await place.says(PUSH_SECRET, ("True", "Synced"))
+    await place.reports(PUSH_SECRET, ("True", "Synced"))
 
     await place.client.delete(PUSH_SECRET, Key(place.namespace, "push"))
 
@@ -241,14 +251,14 @@ async def test_deletion_policy_none_keeps_what_was_pushed(place: Place) -> None:
     await place.stored("db", {"a": "1"})
 
 
-async def test_deletion_policy_delete_takes_its_values_and_no_others(place: Place) -> None:
+async def test_deletion_policy_delete_deletes_only_pushed_values(place: Place) -> None:
     await objects.create_secret(place.client, place.namespace, "source", a="1", b="2")
     await objects.create_secret(place.client, place.remote, "shared", theirs="yes")
     entries = [objects.an_entry("a", "shared"), objects.an_entry("b", "own/path")]
     await place.push(*entries, deletionPolicy="Delete")
     await place.stored("shared", {"theirs": "yes", "a": "1"})
     await place.stored("own/path", {"b": "2"})
-    await place.says(PUSH_SECRET, ("True", "Synced"))
+    await place.reports(PUSH_SECRET, ("True", "Synced"))
 
     patch = {"spec": {"data": [objects.an_entry("b", "own/path")]}}
     await place.client.patch(PUSH_SECRET, Key(place.namespace, "push"), patch)
@@ -259,16 +269,16 @@ async def test_deletion_policy_delete_takes_its_values_and_no_others(place: Plac
     await place.stored("shared", {"theirs": "yes"})
 
 
-async def test_missing_source_and_missing_key_are_told(place: Place) -> None:
+async def test_missing_source_and_missing_key_are_reported(place: Place) -> None:
     await place.push(objects.an_entry("a", "db"))
-    await place.says(PUSH_SECRET, ("False", "Errored"), "could not get source secret 'source'")
+    await place.reports(PUSH_SECRET, ("False", "Errored"), "could not get source secret 'source'")
     await objects.create_secret(place.client, place.namespace, "source", b="1")
-    await place.says(PUSH_SECRET, ("False", "Errored"), "secret key 'a' does not exist")
+    await place.reports(PUSH_SECRET, ("False", "Errored"), "secret key 'a' does not exist")
     await objects.change_secret(place.client, place.namespace, "source", a="1")
-    await place.says(PUSH_SECRET, ("True", "Synced"))
+    await place.reports(PUSH_SECRET, ("True", "Synced"))
 
 
-async def test_cluster_store_serves_only_the_namespaces_of_its_conditions(place: Place) -> None:
+async def test_cluster_store_allows_only_the_namespaces_of_its_conditions(place: Place) -> None:
     name = f"limited-{place.namespace}"
     allowed = [{"namespaces": ["elsewhere"]}, {"namespaceRegexes": ["^other-"]}]
     store = objects.a_cluster_store(name, place.remote, conditions=allowed)
@@ -276,7 +286,7 @@ async def test_cluster_store_serves_only_the_namespaces_of_its_conditions(place:
     await objects.create_secret(place.client, place.remote, "db", a="1")
     ref = {"name": name, "kind": "ClusterSecretStore"}
     await place.external(objects.a_datum("a", "db"), secretStoreRef=ref)
-    await place.says(EXTERNAL_SECRET, ("False", "SecretSyncedError"), "is not allowed from")
+    await place.reports(EXTERNAL_SECRET, ("False", "SecretSyncedError"), "is not allowed from")
 
     patch = {"spec": {"conditions": [{"namespaceRegexes": ["^test-"]}]}}
     await place.client.patch(CLUSTER_SECRET_STORE, Key("", name), patch)
@@ -291,14 +301,14 @@ async def test_cluster_store_serves_only_the_namespaces_of_its_conditions(place:
         ({"kubernetes": {"server": {"url": "https://elsewhere:6443"}}}, "InvalidProviderConfig"),
     ],
 )
-async def test_store_that_cannot_be_served_says_why(
+async def test_unsupported_store_is_reported(
     place: Place, provider: dict[str, Any], reason: str
 ) -> None:
     key = Key(place.namespace, "other")
     store = an_object(SECRET_STORE, key, {"provider": provider})
     await place.client.create(SECRET_STORE, store)
 
-    async def told() -> bool:
+    async def report() -> bool:
         return await condition(place.client, SECRET_STORE, key) == ("False", reason)
 
-    await eventually(told, f"the store says {reason}")
+    await eventually(report, f"the store reports {reason}")

@@ -11,21 +11,21 @@ from cobaltcore.api.foreign.eso import (
     SECRET_STORE,
 )
 from cobaltcore.api.foreign.kubernetes import NAMESPACE, SECRET
-from cobaltcore.lab.providers.eso import PROVIDER
-from cobaltcore.lab.providers.eso_kubernetes import secret_name
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Kind
+from cobaltlab.providers.eso import PROVIDER
+from cobaltlab.providers.eso_kubernetes import secret_name
 from tests.integration.providers import eso_objects as objects
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.fake_clock import FakeClock
 from tests.support.operating import eventually
-from tests.support.providing import (
-    Providing,
+from tests.support.providers import (
+    RunningProviders,
     condition,
     content,
     install,
     message,
-    providing,
+    running_providers,
     validate,
 )
 from tests.support.rights import as_provider
@@ -46,30 +46,32 @@ def clock() -> FakeClock:
 @pytest.fixture
 async def running(
     control_plane: ControlPlaneHarness, client: Client, clock: FakeClock
-) -> AsyncIterator[Providing]:
+) -> AsyncIterator[RunningProviders]:
     await install(client, PROVIDER)
-    wire = as_provider(control_plane, AGENT)
-    async with providing(wire, PROVIDER, clock=clock) as running:
+    fault_transport = as_provider(control_plane, AGENT)
+    async with running_providers(fault_transport, PROVIDER, clock=clock) as running:
         yield running
 
 
-async def holds(client: Client, key: Key, wanted: dict[str, str] | None, clock: FakeClock) -> None:
+async def holds(
+    client: Client, key: Key, expected: dict[str, str] | None, clock: FakeClock
+) -> None:
     async def check() -> bool:
-        # A pass that met a conflict comes back when the clock moves.
+        # A reconcile after a conflict is due when the clock moves.
         await clock.advance(0.1)
-        return await content(client, key) == wanted
+        return await content(client, key) == expected
 
-    await eventually(check, f"Secret {key} holds {sorted(wanted or {})}")
+    await eventually(check, f"Secret {key} holds {sorted(expected or {})}")
 
 
-async def says(
-    client: Client, kind: Kind, key: Key, wanted: tuple[str, str], clock: FakeClock
+async def reports(
+    client: Client, kind: Kind, key: Key, expected: tuple[str, str], clock: FakeClock
 ) -> None:
     async def check() -> bool:
         await clock.advance(0.1)
-        return await condition(client, kind, key) == wanted
+        return await condition(client, kind, key) == expected
 
-    await eventually(check, f"{kind.kind} {key} says {wanted}")
+    await eventually(check, f"{kind.kind} {key} reports {expected}")
     validate(kind, await client.get(kind, key))
 
 
@@ -82,13 +84,13 @@ async def a_round_trip(client: Client, namespace: str, remote: str, clock: FakeC
 
 
 async def test_round_trip_reports_with_the_real_reasons(
-    running: Providing, client: Client, namespace: str, remote: str, clock: FakeClock
+    running: RunningProviders, client: Client, namespace: str, remote: str, clock: FakeClock
 ) -> None:
     await a_round_trip(client, namespace, remote, clock)
 
-    await says(client, SECRET_STORE, Key(namespace, "store"), ("True", "Valid"), clock)
-    await says(client, PUSH_SECRET, Key(namespace, "push"), ("True", "Synced"), clock)
-    await says(client, EXTERNAL_SECRET, Key(namespace, "pull"), ("True", "SecretSynced"), clock)
+    await reports(client, SECRET_STORE, Key(namespace, "store"), ("True", "Valid"), clock)
+    await reports(client, PUSH_SECRET, Key(namespace, "push"), ("True", "Synced"), clock)
+    await reports(client, EXTERNAL_SECRET, Key(namespace, "pull"), ("True", "SecretSynced"), clock)
     target = await client.get(SECRET, Key(namespace, "target"))
     external = await client.get(EXTERNAL_SECRET, Key(namespace, "pull"))
     (reference,) = target["metadata"]["ownerReferences"]
@@ -101,7 +103,7 @@ async def test_round_trip_reports_with_the_real_reasons(
 
 
 async def test_target_follows_at_the_refresh_interval(
-    running: Providing, client: Client, namespace: str, remote: str, clock: FakeClock
+    running: RunningProviders, client: Client, namespace: str, remote: str, clock: FakeClock
 ) -> None:
     await a_round_trip(client, namespace, remote, clock)
     await objects.change_secret(client, namespace, "source", clouds_yaml="two")
@@ -115,7 +117,7 @@ async def test_target_follows_at_the_refresh_interval(
 
 
 async def test_target_follows_at_once_when_forced(
-    running: Providing, client: Client, namespace: str, remote: str, clock: FakeClock
+    running: RunningProviders, client: Client, namespace: str, remote: str, clock: FakeClock
 ) -> None:
     await a_round_trip(client, namespace, remote, clock)
     await objects.change_secret(client, namespace, "source", clouds_yaml="two")
@@ -127,27 +129,27 @@ async def test_target_follows_at_once_when_forced(
     await holds(client, Key(namespace, "target"), {"clouds.yaml": "two"}, clock)
 
 
-async def test_removed_store_is_told_and_nothing_is_deleted(
-    running: Providing, client: Client, namespace: str, remote: str, clock: FakeClock
+async def test_removed_store_is_reported_and_nothing_is_deleted(
+    running: RunningProviders, client: Client, namespace: str, remote: str, clock: FakeClock
 ) -> None:
     await a_round_trip(client, namespace, remote, clock)
     await client.delete(SECRET_STORE, Key(namespace, "store"))
 
     key = Key(namespace, "pull")
-    await says(client, EXTERNAL_SECRET, key, ("False", "SecretSyncedError"), clock)
-    await says(client, PUSH_SECRET, Key(namespace, "push"), ("False", "Errored"), clock)
+    await reports(client, EXTERNAL_SECRET, key, ("False", "SecretSyncedError"), clock)
+    await reports(client, PUSH_SECRET, Key(namespace, "push"), ("False", "Errored"), clock)
     text = await message(client, EXTERNAL_SECRET, key)
     assert text == "could not get SecretStore 'store': it does not exist"
     assert await content(client, Key(namespace, "target")) == {"clouds.yaml": "one"}
     stored = await content(client, Key(remote, secret_name(objects.PATH)))
     assert stored == {"clouds.yaml": "one"}
     await client.create(SECRET_STORE, objects.a_store(namespace, remote))
-    await says(client, EXTERNAL_SECRET, key, ("True", "SecretSynced"), clock)
-    await says(client, PUSH_SECRET, Key(namespace, "push"), ("True", "Synced"), clock)
+    await reports(client, EXTERNAL_SECRET, key, ("True", "SecretSynced"), clock)
+    await reports(client, PUSH_SECRET, Key(namespace, "push"), ("True", "Synced"), clock)
 
 
-async def test_changed_or_removed_target_is_put_right(
-    running: Providing, client: Client, namespace: str, remote: str, clock: FakeClock
+async def test_changed_or_deleted_target_is_restored(
+    running: RunningProviders, client: Client, namespace: str, remote: str, clock: FakeClock
 ) -> None:
     await a_round_trip(client, namespace, remote, clock)
     target = Key(namespace, "target")
@@ -158,51 +160,53 @@ async def test_changed_or_removed_target_is_put_right(
 
 
 async def test_object_waits_for_its_value_and_its_namespace(
-    running: Providing, client: Client, namespace: str, clock: FakeClock
+    running: RunningProviders, client: Client, namespace: str, clock: FakeClock
 ) -> None:
     remote = f"later-{namespace}"
     await client.create(SECRET_STORE, objects.a_store(namespace, remote))
     await client.create(EXTERNAL_SECRET, objects.an_external(namespace))
     key = Key(namespace, "pull")
-    await says(client, EXTERNAL_SECRET, key, ("False", "SecretSyncedError"), clock)
+    await reports(client, EXTERNAL_SECRET, key, ("False", "SecretSyncedError"), clock)
     assert f"namespace '{remote}' does not exist" in await message(client, EXTERNAL_SECRET, key)
-    await says(client, SECRET_STORE, Key(namespace, "store"), ("False", "ValidationFailed"), clock)
+    await reports(
+        client, SECRET_STORE, Key(namespace, "store"), ("False", "ValidationFailed"), clock
+    )
 
     await client.create(NAMESPACE, {"metadata": {"name": remote}})
-    await says(client, SECRET_STORE, Key(namespace, "store"), ("True", "Valid"), clock)
+    await reports(client, SECRET_STORE, Key(namespace, "store"), ("True", "Valid"), clock)
     await objects.create_secret(client, namespace, "source", clouds_yaml="one")
     await client.create(PUSH_SECRET, objects.a_push(namespace))
 
-    await says(client, EXTERNAL_SECRET, key, ("True", "SecretSynced"), clock)
+    await reports(client, EXTERNAL_SECRET, key, ("True", "SecretSynced"), clock)
 
 
 async def test_converged_objects_make_no_request(
     control_plane: ControlPlaneHarness,
-    running: Providing,
+    running: RunningProviders,
     client: Client,
     namespace: str,
     remote: str,
     clock: FakeClock,
 ) -> None:
     await a_round_trip(client, namespace, remote, clock)
-    await says(client, EXTERNAL_SECRET, Key(namespace, "pull"), ("True", "SecretSynced"), clock)
+    await reports(client, EXTERNAL_SECRET, Key(namespace, "pull"), ("True", "SecretSynced"), clock)
 
-    async def rests() -> bool:
+    async def is_idle() -> bool:
         await clock.advance(0.5)
-        return await running.rests()
+        return await running.is_idle()
 
-    await eventually(rests, "the provider rests")
+    await eventually(is_idle, "the provider is_idle")
     mark = control_plane.mark()
     for controller in running.controllers:
         for name in ("store", "push", "pull"):
             controller.queue.add(Key(namespace, name))
-    await eventually(rests, "the passes are done")
+    await eventually(is_idle, "all reconciles are done")
     assert control_plane.audit(since=mark, agent=AGENT) == []
 
 
-async def test_removed_value_leaves_the_provider_at_rest(
+async def test_removed_value_leaves_the_provider_idle(
     control_plane: ControlPlaneHarness,
-    running: Providing,
+    running: RunningProviders,
     client: Client,
     namespace: str,
     remote: str,
@@ -218,23 +222,23 @@ async def test_removed_value_leaves_the_provider_at_rest(
     await clock.advance(3600)
     await holds(client, Key(namespace, "target"), None, clock)
     key = Key(namespace, "pull")
-    await says(client, EXTERNAL_SECRET, key, ("True", "SecretDeleted"), clock)
+    await reports(client, EXTERNAL_SECRET, key, ("True", "SecretDeleted"), clock)
     await clock.advance(7200)
 
-    async def rests() -> bool:
+    async def is_idle() -> bool:
         await clock.advance(0.5)
-        return await running.rests()
+        return await running.is_idle()
 
-    await eventually(rests, "the provider rests")
+    await eventually(is_idle, "the provider is_idle")
     mark = control_plane.mark()
     await clock.advance(60)
-    await eventually(rests, "the provider still rests")
+    await eventually(is_idle, "the provider still is_idle")
     assert control_plane.audit(since=mark, agent=AGENT) == []
 
 
 async def test_values_reach_neither_status_nor_events(
     control_plane: ControlPlaneHarness,
-    running: Providing,
+    running: RunningProviders,
     client: Client,
     namespace: str,
     remote: str,
@@ -243,10 +247,10 @@ async def test_values_reach_neither_status_nor_events(
     await objects.create_secret(client, namespace, "source", clouds_yaml="very-private-value")
     await client.create(SECRET_STORE, objects.a_store(namespace, remote))
     await client.create(PUSH_SECRET, objects.a_push(namespace))
-    wanted = {"template": {"data": {"a": "{{ .nothing }}"}}, "name": "target"}
-    await client.create(EXTERNAL_SECRET, objects.an_external(namespace, target=wanted))
+    expected = {"template": {"data": {"a": "{{ .nothing }}"}}, "name": "target"}
+    await client.create(EXTERNAL_SECRET, objects.an_external(namespace, target=expected))
     key = Key(namespace, "pull")
-    await says(client, PUSH_SECRET, Key(namespace, "push"), ("True", "Synced"), clock)
+    await reports(client, PUSH_SECRET, Key(namespace, "push"), ("True", "Synced"), clock)
 
     async def failed() -> bool:
         await clock.advance(0.1)

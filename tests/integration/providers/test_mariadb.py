@@ -1,4 +1,4 @@
-"""MariaDB, Database, User and Grant on played nodes, with a real server behind the Service."""
+"""MariaDB, Database, User and Grant on simulated nodes, with a real server behind the Service."""
 
 import asyncio
 import base64
@@ -15,46 +15,57 @@ from cobaltcore.api.foreign.kubernetes import (
 )
 from cobaltcore.api.foreign.mariadb import DATABASE, GRANT, MARIADB, USER
 from cobaltcore.runtime.client import Client
-from cobaltcore.runtime.meta import Key, Kind, Scope
+from cobaltcore.runtime.meta import Key, Kind, WatchScope
 from tests.integration.providers import mariadb_objects as objects
 from tests.integration.providers.mariadb_fixtures import provided
-from tests.support import played_volumes
+from tests.support import simulated_volumes
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import FaultTransport
 from tests.support.mariadb import MariaDBHarness
 from tests.support.operating import eventually, read
-from tests.support.providing import Providing, condition, content, install, message, providing
+from tests.support.providers import (
+    RunningProviders,
+    condition,
+    content,
+    install,
+    message,
+    running_providers,
+)
 from tests.support.rights import as_provider
 
 KINDS = (GRANT, USER, DATABASE, MARIADB)
 
 
 @pytest.fixture
-async def wire(played_control_plane: ControlPlaneHarness, played_client: Client) -> FaultTransport:
+async def fault_transport(
+    simulated_control_plane: ControlPlaneHarness, simulated_client: Client
+) -> FaultTransport:
     """The provider's connection, which counts its requests."""
-    await install(played_client, provided())
-    return FaultTransport(as_provider(played_control_plane, "provider"))
+    await install(simulated_client, provided())
+    return FaultTransport(as_provider(simulated_control_plane, "provider"))
 
 
 @pytest.fixture
-async def running(wire: FaultTransport) -> AsyncIterator[Providing]:
-    async with providing(wire, provided()) as found:
+async def running(fault_transport: FaultTransport) -> AsyncIterator[RunningProviders]:
+    async with running_providers(fault_transport, provided()) as found:
         yield found
 
 
 @pytest.fixture
 async def namespace(
-    played_control_plane: ControlPlaneHarness, played_client: Client, running: Providing
+    simulated_control_plane: ControlPlaneHarness,
+    simulated_client: Client,
+    running: RunningProviders,
 ) -> AsyncIterator[str]:
-    """A namespace with a volume for the server; its objects are gone afterwards."""
-    name = played_control_plane.create_namespace("mariadb")
-    await played_volumes.bind(played_client, Key(name, "storage-db-0"))
+    """A namespace with a volume for the server; its objects are deleted afterwards."""
+    name = simulated_control_plane.create_namespace("mariadb")
+    await simulated_volumes.bind(simulated_client, Key(name, "storage-db-0"))
     yield name
     for kind in KINDS:
         for key in (Key(name, "keystone"), Key(name, "db")):
-            if await read(played_client, kind, key):
-                await played_client.delete(kind, key)
-                await _is_gone(played_client, kind, key)
+            if await read(simulated_client, kind, key):
+                await simulated_client.delete(kind, key)
+                await _is_gone(simulated_client, kind, key)
 
 
 async def _is_gone(client: Client, kind: Kind, key: Key) -> None:
@@ -64,15 +75,17 @@ async def _is_gone(client: Client, kind: Kind, key: Key) -> None:
     await eventually(check, f"{kind.kind} {key} is gone")
 
 
-async def _tells(client: Client, kind: Kind, key: Key, expected: tuple[str, str]) -> None:
+async def _wait_for_condition(
+    client: Client, kind: Kind, key: Key, expected: tuple[str, str]
+) -> None:
     async def check() -> bool:
         return await condition(client, kind, key) == expected
 
-    await eventually(check, f"{kind.kind} {key} tells {expected}")
+    await eventually(check, f"{kind.kind} {key} reports {expected}")
 
 
-async def _served(client: Client, namespace: str, server: MariaDBHarness) -> str:
-    """A server with everything on it; the name of database and account."""
+async def _provisioned(client: Client, namespace: str, server: MariaDBHarness) -> str:
+    """A server with all objects on it; the name of database and account."""
     name = namespace.replace("-", "_")
     root = objects.a_secret(namespace, "db-root", password=server.password)
     await client.create(SECRET, root)
@@ -82,133 +95,133 @@ async def _served(client: Client, namespace: str, server: MariaDBHarness) -> str
     await client.create(USER, objects.a_user(namespace, name))
     await client.create(GRANT, objects.a_grant(namespace, name))
     for kind in (DATABASE, USER, GRANT):
-        await _tells(client, kind, Key(namespace, "keystone"), ("True", "Created"))
+        await _wait_for_condition(client, kind, Key(namespace, "keystone"), ("True", "Created"))
     return name
 
 
 async def test_a_server_has_the_real_operators_names(
-    played_client: Client, namespace: str
+    simulated_client: Client, namespace: str
 ) -> None:
     key = Key(namespace, "db")
     generated = {"name": "db-root", "key": "password", "generate": True}
     server = objects.a_server(namespace, rootPasswordSecretKeyRef=generated)
-    await played_client.create(MARIADB, server)
-    await _tells(played_client, MARIADB, key, ("True", "StatefulSetReady"))
+    await simulated_client.create(MARIADB, server)
+    await _wait_for_condition(simulated_client, MARIADB, key, ("True", "StatefulSetReady"))
 
-    password = await content(played_client, Key(namespace, "db-root"))
+    password = await content(simulated_client, Key(namespace, "db-root"))
     assert password is not None
     assert len(password["password"]) > 20
     for name in ("db", "db-primary", "db-internal"):
-        service = await played_client.get(SERVICE, Key(namespace, name))
+        service = await simulated_client.get(SERVICE, Key(namespace, name))
         assert service["spec"]["ports"][0]["port"] == 3306
-    claim = await played_client.get(PERSISTENT_VOLUME_CLAIM, Key(namespace, "storage-db-0"))
+    claim = await simulated_client.get(PERSISTENT_VOLUME_CLAIM, Key(namespace, "storage-db-0"))
     assert claim["spec"]["resources"]["requests"]["storage"] == "1Gi"
-    status = (await played_client.get(MARIADB, key))["status"]
+    status = (await simulated_client.get(MARIADB, key))["status"]
     assert (status["replicas"], status["currentPrimary"]) == (1, "db-0")
-    stateful_set = await played_client.get(STATEFUL_SET, key)
+    stateful_set = await simulated_client.get(STATEFUL_SET, key)
     assert password["password"] not in str(stateful_set)
 
 
-async def test_a_server_waits_for_its_password(played_client: Client, namespace: str) -> None:
+async def test_a_server_waits_for_its_password(simulated_client: Client, namespace: str) -> None:
     key = Key(namespace, "db")
-    await played_client.create(MARIADB, objects.a_server(namespace))
-    await _tells(played_client, MARIADB, key, ("False", "Failed"))
-    assert "Secret 'db-root'" in await message(played_client, MARIADB, key)
-    await played_client.create(SECRET, objects.a_secret(namespace, "db-root", password="given"))
-    await _tells(played_client, MARIADB, key, ("True", "StatefulSetReady"))
+    await simulated_client.create(MARIADB, objects.a_server(namespace))
+    await _wait_for_condition(simulated_client, MARIADB, key, ("False", "Failed"))
+    assert "Secret 'db-root'" in await message(simulated_client, MARIADB, key)
+    await simulated_client.create(SECRET, objects.a_secret(namespace, "db-root", password="given"))
+    await _wait_for_condition(simulated_client, MARIADB, key, ("True", "StatefulSetReady"))
 
 
-async def test_changed_settings_roll_the_pod_and_leave_no_old_ones(
-    played_client: Client, namespace: str
+async def test_changed_configuration_replaces_the_pod_and_its_config_map(
+    simulated_client: Client, namespace: str
 ) -> None:
     key = Key(namespace, "db")
-    await played_client.create(SECRET, objects.a_secret(namespace, "db-root", password="given"))
-    await played_client.create(MARIADB, objects.a_server(namespace))
-    await _tells(played_client, MARIADB, key, ("True", "StatefulSetReady"))
+    await simulated_client.create(SECRET, objects.a_secret(namespace, "db-root", password="given"))
+    await simulated_client.create(MARIADB, objects.a_server(namespace))
+    await _wait_for_condition(simulated_client, MARIADB, key, ("True", "StatefulSetReady"))
     settings = "[mariadb]\nmax_connections = 7"
-    await played_client.patch(MARIADB, key, {"spec": {"myCnf": settings}})
+    await simulated_client.patch(MARIADB, key, {"spec": {"myCnf": settings}})
 
     async def rolled() -> bool:
-        pages = played_client.list_pages(CONFIG_MAP, Scope(namespace))
+        pages = simulated_client.list_pages(CONFIG_MAP, WatchScope(namespace))
         found = [each async for page, _ in pages for each in page]
         ours = [each["data"] for each in found if each["metadata"]["name"].startswith("db-config")]
         return len(ours) == 1 and settings in ours[0]["my.cnf"]
 
     await eventually(rolled, "one ConfigMap with the new settings")
-    await _tells(played_client, MARIADB, key, ("True", "StatefulSetReady"))
+    await _wait_for_condition(simulated_client, MARIADB, key, ("True", "StatefulSetReady"))
 
 
-async def test_volumes_go_with_the_server_if_the_object_says_so(
-    played_client: Client, namespace: str
+async def test_volumes_are_deleted_with_the_server_on_request(
+    simulated_client: Client, namespace: str
 ) -> None:
     key = Key(namespace, "db")
-    await played_client.create(SECRET, objects.a_secret(namespace, "db-root", password="given"))
+    await simulated_client.create(SECRET, objects.a_secret(namespace, "db-root", password="given"))
     storage = {"size": "1Gi", "pvcRetentionPolicy": {"whenDeleted": "Delete"}}
-    await played_client.create(MARIADB, objects.a_server(namespace, storage=storage))
-    await _tells(played_client, MARIADB, key, ("True", "StatefulSetReady"))
+    await simulated_client.create(MARIADB, objects.a_server(namespace, storage=storage))
+    await _wait_for_condition(simulated_client, MARIADB, key, ("True", "StatefulSetReady"))
     claim = Key(namespace, "storage-db-0")
 
     async def owned() -> bool:
-        found = await played_client.get(PERSISTENT_VOLUME_CLAIM, claim)
+        found = await simulated_client.get(PERSISTENT_VOLUME_CLAIM, claim)
         return bool(found["metadata"].get("ownerReferences"))
 
     await eventually(owned, "the claim belongs to the StatefulSet")
-    await played_client.delete(MARIADB, key)
+    await simulated_client.delete(MARIADB, key)
 
     async def gone() -> bool:
-        found = await read(played_client, PERSISTENT_VOLUME_CLAIM, claim)
+        found = await read(simulated_client, PERSISTENT_VOLUME_CLAIM, claim)
         return found is None or "deletionTimestamp" in found["metadata"]
 
     await eventually(gone, "the claim is deleted")
 
 
 async def test_a_converged_pass_makes_no_request(
-    played_client: Client,
+    simulated_client: Client,
     namespace: str,
-    running: Providing,
-    wire: FaultTransport,
+    running: RunningProviders,
+    fault_transport: FaultTransport,
     mariadb_server: MariaDBHarness,
 ) -> None:
-    await _served(played_client, namespace, mariadb_server)
-    await eventually(running.rests, "at rest")
-    before = len(wire.calls)
+    await _provisioned(simulated_client, namespace, mariadb_server)
+    await eventually(running.is_idle, "at rest")
+    before = len(fault_transport.calls)
     running.controller("mariadb").queue.add(Key(namespace, "db"))
     for kind in ("database", "user", "grant"):
         running.controller(f"mariadb-{kind}").queue.add(Key(namespace, "keystone"))
-    await eventually(running.rests, "at rest again")
-    assert wire.calls[before:] == []
+    await eventually(running.is_idle, "at rest again")
+    assert fault_transport.calls[before:] == []
 
 
-async def test_skipped_clean_up_leaves_everything_on_the_server(
-    played_client: Client, namespace: str, mariadb_server: MariaDBHarness
+async def test_skipped_cleanup_leaves_everything_on_the_server(
+    simulated_client: Client, namespace: str, mariadb_server: MariaDBHarness
 ) -> None:
-    name = await _served(played_client, namespace, mariadb_server)
+    name = await _provisioned(simulated_client, namespace, mariadb_server)
     for kind in (GRANT, USER, DATABASE):
         key = Key(namespace, "keystone")
-        await played_client.patch(kind, key, {"spec": {"cleanupPolicy": "Skip"}})
-        await played_client.delete(kind, key)
-        await _is_gone(played_client, kind, key)
+        await simulated_client.patch(kind, key, {"spec": {"cleanupPolicy": "Skip"}})
+        await simulated_client.delete(kind, key)
+        await _is_gone(simulated_client, kind, key)
     assert name in await asyncio.to_thread(mariadb_server.databases)
-    assert await asyncio.to_thread(mariadb_server.lets_in, name, "first")
+    assert await asyncio.to_thread(mariadb_server.accepts_login, name, "first")
 
 
-async def test_a_password_with_every_character_takes_effect(
-    played_client: Client, namespace: str, mariadb_server: MariaDBHarness
+async def test_any_character_is_allowed_in_a_password(
+    simulated_client: Client, namespace: str, mariadb_server: MariaDBHarness
 ) -> None:
-    name = await _served(played_client, namespace, mariadb_server)
+    name = await _provisioned(simulated_client, namespace, mariadb_server)
     odd = "'\"\\`%s\N{SNOWMAN}\n;--"
     data = {"password": base64.b64encode(odd.encode()).decode()}
-    await played_client.patch(SECRET, Key(namespace, "keystone-db"), {"data": data})
-    await eventually(lambda: asyncio.to_thread(mariadb_server.lets_in, name, odd), "lets in")
-    assert not await asyncio.to_thread(mariadb_server.lets_in, name, "first")
+    await simulated_client.patch(SECRET, Key(namespace, "keystone-db"), {"data": data})
+    await eventually(lambda: asyncio.to_thread(mariadb_server.accepts_login, name, odd), "lets in")
+    assert not await asyncio.to_thread(mariadb_server.accepts_login, name, "first")
 
 
 async def test_privileges_that_leave_the_spec_are_revoked(
-    played_client: Client, namespace: str, mariadb_server: MariaDBHarness
+    simulated_client: Client, namespace: str, mariadb_server: MariaDBHarness
 ) -> None:
-    name = await _served(played_client, namespace, mariadb_server)
+    name = await _provisioned(simulated_client, namespace, mariadb_server)
     patch = {"spec": {"privileges": ["SELECT", "INSERT"]}}
-    await played_client.patch(GRANT, Key(namespace, "keystone"), patch)
+    await simulated_client.patch(GRANT, Key(namespace, "keystone"), patch)
 
     async def reduced() -> bool:
         account = (name, "%")
@@ -216,20 +229,22 @@ async def test_privileges_that_leave_the_spec_are_revoked(
         return any("GRANT SELECT, INSERT ON" in row[0] for row in rows)
 
     await eventually(reduced, "fewer privileges")
-    await _tells(played_client, GRANT, Key(namespace, "keystone"), ("True", "Created"))
+    await _wait_for_condition(
+        simulated_client, GRANT, Key(namespace, "keystone"), ("True", "Created")
+    )
 
 
-async def test_a_refused_object_says_why(
-    played_client: Client, namespace: str, mariadb_server: MariaDBHarness
+async def test_a_refused_object_is_reported(
+    simulated_client: Client, namespace: str, mariadb_server: MariaDBHarness
 ) -> None:
-    await _served(played_client, namespace, mariadb_server)
+    await _provisioned(simulated_client, namespace, mariadb_server)
     key = Key(namespace, "keystone")
-    await played_client.patch(DATABASE, key, {"spec": {"characterSet": "klingon"}})
-    await _tells(played_client, DATABASE, key, ("False", "Failed"))
-    assert "Unknown character set" in await message(played_client, DATABASE, key)
-    await played_client.patch(GRANT, key, {"spec": {"privileges": ["SELECT; DROP TABLE x"]}})
-    await _tells(played_client, GRANT, key, ("False", "Failed"))
-    assert "is not a privilege" in await message(played_client, GRANT, key)
-    # The objects are refused, not the server: what was made is taken back.
-    await played_client.patch(GRANT, key, {"spec": {"privileges": ["SELECT"]}})
-    await _tells(played_client, GRANT, key, ("True", "Created"))
+    await simulated_client.patch(DATABASE, key, {"spec": {"characterSet": "klingon"}})
+    await _wait_for_condition(simulated_client, DATABASE, key, ("False", "Failed"))
+    assert "Unknown character set" in await message(simulated_client, DATABASE, key)
+    await simulated_client.patch(GRANT, key, {"spec": {"privileges": ["SELECT; DROP TABLE x"]}})
+    await _wait_for_condition(simulated_client, GRANT, key, ("False", "Failed"))
+    assert "is not a privilege" in await message(simulated_client, GRANT, key)
+    # Only the objects are invalid: what was created before is dropped.
+    await simulated_client.patch(GRANT, key, {"spec": {"privileges": ["SELECT"]}})
+    await _wait_for_condition(simulated_client, GRANT, key, ("True", "Created"))

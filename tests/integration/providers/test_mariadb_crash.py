@@ -12,18 +12,18 @@ from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key
 from tests.integration.providers import mariadb_objects as objects
 from tests.integration.providers.mariadb_fixtures import provided
-from tests.support import played_volumes
+from tests.support import simulated_volumes
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import CrashPoint, When
 from tests.support.mariadb import MariaDBHarness
 from tests.support.operating import read
-from tests.support.providing import condition, install, lives_through
+from tests.support.providers import condition, converges_despite_crash, install
 
 ON_SERVER = (GRANT, USER, DATABASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class Lifecycle:
     """A server with a database, an account and its rights, from their making to their end."""
 
     client: Client
@@ -35,7 +35,7 @@ class Life:
         return self.namespace.replace("-", "_")
 
     async def make(self) -> None:
-        await played_volumes.bind(self.client, Key(self.namespace, "storage-db-0"))
+        await simulated_volumes.bind(self.client, Key(self.namespace, "storage-db-0"))
         for secret in (
             objects.a_secret(self.namespace, "db-root", password=self.server.password),
             objects.a_secret(self.namespace, "keystone-db", password="first"),
@@ -62,13 +62,13 @@ class Life:
             await self.client.delete(kind, Key(self.namespace, "keystone"))
 
     async def is_ended(self) -> bool:
-        gone = [
+        deleted = [
             await read(self.client, kind, Key(self.namespace, "keystone")) for kind in ON_SERVER
         ]
         return (
-            gone == [None] * len(ON_SERVER)
+            deleted == [None] * len(ON_SERVER)
             and self.name not in await asyncio.to_thread(self.server.databases)
-            and not await asyncio.to_thread(self.server.lets_in, self.name, "second")
+            and not await asyncio.to_thread(self.server.accepts_login, self.name, "second")
         )
 
     async def close(self) -> None:
@@ -79,19 +79,19 @@ class Life:
         claim = await read(
             self.client, PERSISTENT_VOLUME_CLAIM, Key(self.namespace, "storage-db-0")
         )
-        gone = await read(self.client, MARIADB, Key(self.namespace, "db")) is None
-        return gone and claim is not None and not claim["metadata"].get("deletionTimestamp")
+        deleted = await read(self.client, MARIADB, Key(self.namespace, "db")) is None
+        return deleted and claim is not None and not claim["metadata"].get("deletionTimestamp")
 
     async def _is_ready(self) -> bool:
         server = await condition(self.client, MARIADB, Key(self.namespace, "db"))
-        told = [
+        report = [
             await condition(self.client, kind, Key(self.namespace, "keystone"))
             for kind in ON_SERVER
         ]
-        return server == ("True", "StatefulSetReady") and set(told) == {("True", "Created")}
+        return server == ("True", "StatefulSetReady") and set(report) == {("True", "Created")}
 
     async def _may_write(self, password: str) -> bool:
-        if not await asyncio.to_thread(self.server.lets_in, self.name, password):
+        if not await asyncio.to_thread(self.server.accepts_login, self.name, password):
             return False
         await asyncio.to_thread(
             self.server.query,
@@ -104,23 +104,25 @@ class Life:
 
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_crash_at_every_api_call_converges(
-    played_control_plane: ControlPlaneHarness,
-    played_client: Client,
+    simulated_control_plane: ControlPlaneHarness,
+    simulated_client: Client,
     mariadb_server: MariaDBHarness,
     when: When,
 ) -> None:
     provider = provided()
-    await install(played_client, provider)
+    await install(simulated_client, provider)
     call, crashes = 0, True
     while crashes:
         call += 1
-        namespace = played_control_plane.create_namespace("crash")
-        life = Life(played_client, mariadb_server, namespace)
-        acts = [
-            (life.make, life.is_made),
-            (life.change, life.is_changed),
-            (life.end, life.is_ended),
-            (life.close, life.is_closed),
+        namespace = simulated_control_plane.create_namespace("crash")
+        lifecycle = Lifecycle(simulated_client, mariadb_server, namespace)
+        steps = [
+            (lifecycle.make, lifecycle.is_made),
+            (lifecycle.change, lifecycle.is_changed),
+            (lifecycle.end, lifecycle.is_ended),
+            (lifecycle.close, lifecycle.is_closed),
         ]
-        crashes = await lives_through(played_control_plane, acts, provider, CrashPoint(call, when))
-    assert call > 25, "a whole life takes more calls than that"
+        crashes = await converges_despite_crash(
+            simulated_control_plane, steps, provider, CrashPoint(call, when)
+        )
+    assert call > 25, "a whole lifecycle takes more calls than that"

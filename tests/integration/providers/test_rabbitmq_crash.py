@@ -12,18 +12,18 @@ from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key
 from tests.integration.providers import rabbitmq_objects as objects
 from tests.integration.providers.mariadb_objects import a_secret
-from tests.support import played_volumes
+from tests.support import simulated_volumes
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import CrashPoint, When
 from tests.support.operating import read
-from tests.support.providing import condition, install, lives_through
+from tests.support.providers import condition, converges_despite_crash, install
 from tests.support.rabbitmq import RabbitMQHarness
 
 ON_BROKER = (PERMISSION, USER, VHOST)
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class Lifecycle:
     """A broker with a name space, an account and its rights, from their making to their end."""
 
     client: Client
@@ -36,7 +36,7 @@ class Life:
 
     async def make(self) -> None:
         login = {"username": self.broker.username, "password": self.broker.password}
-        await played_volumes.bind(self.client, Key(self.namespace, objects.CLAIM))
+        await simulated_volumes.bind(self.client, Key(self.namespace, objects.CLAIM))
         # The broker on loopback has an administrator already.
         await self.client.create(SECRET, a_secret(self.namespace, "mq-default-user", **login))
         imported = a_secret(self.namespace, "nova-mq", username=self.namespace, password="first")
@@ -62,12 +62,12 @@ class Life:
             await self.client.delete(kind, self.key)
 
     async def is_ended(self) -> bool:
-        gone = [await read(self.client, kind, self.key) for kind in ON_BROKER]
+        deleted = [await read(self.client, kind, self.key) for kind in ON_BROKER]
         kept = [
             await asyncio.to_thread(self.broker.get, kind, self.namespace)
             for kind in ("users", "vhosts")
         ]
-        return gone == [None] * len(ON_BROKER) and kept == [None, None]
+        return deleted == [None] * len(ON_BROKER) and kept == [None, None]
 
     async def close(self) -> None:
         await self.client.delete(CLUSTER, Key(self.namespace, "mq"))
@@ -77,41 +77,45 @@ class Life:
         claim = await read(
             self.client, PERSISTENT_VOLUME_CLAIM, Key(self.namespace, objects.CLAIM)
         )
-        gone = await read(self.client, CLUSTER, Key(self.namespace, "mq")) is None
-        return gone and claim is not None and not claim["metadata"].get("deletionTimestamp")
+        deleted = await read(self.client, CLUSTER, Key(self.namespace, "mq")) is None
+        return deleted and claim is not None and not claim["metadata"].get("deletionTimestamp")
 
     async def _is_ready(self) -> bool:
         broker = await condition(
             self.client, CLUSTER, Key(self.namespace, "mq"), "AllReplicasReady"
         )
-        told = [await condition(self.client, kind, self.key) for kind in ON_BROKER]
-        return broker[0] == "True" and set(told) == {("True", "SuccessfulCreateOrUpdate")}
+        report = [await condition(self.client, kind, self.key) for kind in ON_BROKER]
+        return broker[0] == "True" and set(report) == {("True", "SuccessfulCreateOrUpdate")}
 
     async def _may_enter(self, password: str) -> bool:
         name = self.namespace
         rights = await asyncio.to_thread(self.broker.get, "permissions", name, name)
-        return rights is not None and await asyncio.to_thread(self.broker.lets_in, name, password)
+        return rights is not None and await asyncio.to_thread(
+            self.broker.accepts_login, name, password
+        )
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_crash_at_every_api_call_converges(
-    played_control_plane: ControlPlaneHarness,
-    played_client: Client,
+    simulated_control_plane: ControlPlaneHarness,
+    simulated_client: Client,
     rabbitmq_server: RabbitMQHarness,
     when: When,
 ) -> None:
     provider = objects.provided(rabbitmq_server)
-    await install(played_client, provider)
+    await install(simulated_client, provider)
     call, crashes = 0, True
     while crashes:
         call += 1
-        namespace = played_control_plane.create_namespace("crash")
-        life = Life(played_client, rabbitmq_server, namespace)
-        acts = [
-            (life.make, life.is_made),
-            (life.change, life.is_changed),
-            (life.end, life.is_ended),
-            (life.close, life.is_closed),
+        namespace = simulated_control_plane.create_namespace("crash")
+        lifecycle = Lifecycle(simulated_client, rabbitmq_server, namespace)
+        steps = [
+            (lifecycle.make, lifecycle.is_made),
+            (lifecycle.change, lifecycle.is_changed),
+            (lifecycle.end, lifecycle.is_ended),
+            (lifecycle.close, lifecycle.is_closed),
         ]
-        crashes = await lives_through(played_control_plane, acts, provider, CrashPoint(call, when))
-    assert call > 25, "a whole life takes more calls than that"
+        crashes = await converges_despite_crash(
+            simulated_control_plane, steps, provider, CrashPoint(call, when)
+        )
+    assert call > 25, "a whole lifecycle takes more calls than that"

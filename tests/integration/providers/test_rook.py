@@ -1,4 +1,4 @@
-"""Ceph's kinds on played nodes, with a played Ceph behind the seam."""
+"""Ceph's kinds on simulated nodes, with a simulated Ceph."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -22,17 +22,17 @@ from cobaltcore.api.foreign.rook import (
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Kind, Object
 from tests.integration.providers import ceph_objects as objects
-from tests.support import ceph, played_volumes
+from tests.support import ceph, simulated_volumes
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import FaultTransport
 from tests.support.operating import eventually, read
-from tests.support.providing import (
-    Providing,
+from tests.support.providers import (
+    RunningProviders,
     condition,
     content,
     install,
     message,
-    providing,
+    running_providers,
     validate,
 )
 from tests.support.rights import as_provider
@@ -40,10 +40,10 @@ from tests.support.rights import as_provider
 PARTS = ((CEPH_CLUSTER, "rook-ceph"), (CEPH_BLOCK_POOL, "images"), (CEPH_CLIENT, "glance"))
 
 
-class Scene:
-    """A namespace with a running provider and a played Ceph."""
+class Scenario:
+    """A namespace with a running provider and a simulated Ceph."""
 
-    def __init__(self, client: Client, namespace: str, peer: ceph.PlayedCeph) -> None:
+    def __init__(self, client: Client, namespace: str, peer: ceph.SimulatedCeph) -> None:
         self.client = client
         self.namespace = namespace
         self.ceph = peer
@@ -53,7 +53,7 @@ class Scene:
 
     async def make(self, **spec: Any) -> None:
         for claim in ("rook-ceph-mon-a", "rook-ceph-osd-0"):
-            await played_volumes.offer(self.client, self.key(claim), size="10Gi")
+            await simulated_volumes.offer(self.client, self.key(claim), size="10Gi")
         await self.client.create(CEPH_CLUSTER, objects.a_cluster(self.namespace, **spec))
         await self.client.create(CEPH_BLOCK_POOL, objects.a_pool(self.namespace))
         await self.client.create(CEPH_CLIENT, objects.a_user(self.namespace))
@@ -76,29 +76,35 @@ class Scene:
 
 
 @pytest.fixture
-async def wire(played_control_plane: ControlPlaneHarness) -> FaultTransport:
-    return FaultTransport(as_provider(played_control_plane, "rook-provider"))
+async def fault_transport(simulated_control_plane: ControlPlaneHarness) -> FaultTransport:
+    return FaultTransport(as_provider(simulated_control_plane, "rook-provider"))
 
 
 @pytest.fixture
-async def scene(played_control_plane: ControlPlaneHarness, played_client: Client) -> Scene:
-    namespace = played_control_plane.create_namespace("rook")
-    peer = ceph.PlayedCeph()
-    await install(played_client, ceph.provider(peer))
-    return Scene(played_client, namespace, peer)
+async def scenario(
+    simulated_control_plane: ControlPlaneHarness, simulated_client: Client
+) -> Scenario:
+    namespace = simulated_control_plane.create_namespace("rook")
+    peer = ceph.SimulatedCeph()
+    await install(simulated_client, ceph.provider(peer))
+    return Scenario(simulated_client, namespace, peer)
 
 
 @pytest.fixture
-async def running(scene: Scene, wire: FaultTransport) -> AsyncIterator[Providing]:
-    async with providing(wire, ceph.provider(scene.ceph)) as found:
+async def running(
+    scenario: Scenario, fault_transport: FaultTransport
+) -> AsyncIterator[RunningProviders]:
+    async with running_providers(fault_transport, ceph.provider(scenario.ceph)) as found:
         yield found
 
 
-async def test_a_cluster_comes_up_as_rook_reports_it(scene: Scene, running: Providing) -> None:
-    await scene.make(cephConfig={"global": {"mon_max_pg_per_osd": "500"}})
-    await eventually(scene.all_ready, "all Ready")
+async def test_a_cluster_reports_as_rook_does(
+    scenario: Scenario, running: RunningProviders
+) -> None:
+    await scenario.make(cephConfig={"global": {"mon_max_pg_per_osd": "500"}})
+    await eventually(scenario.all_ready, "all Ready")
 
-    found = await scene.get(CEPH_CLUSTER, "rook-ceph")
+    found = await scenario.get(CEPH_CLUSTER, "rook-ceph")
     validate(CEPH_CLUSTER, found)
     status = found["status"]
     assert (status["state"], status["message"]) == ("Created", "Cluster created successfully")
@@ -107,156 +113,158 @@ async def test_a_cluster_comes_up_as_rook_reports_it(scene: Scene, running: Prov
     assert [(c["type"], c["reason"]) for c in status["conditions"]] == [
         ("Ready", "ClusterCreated")
     ]
-    assert scene.ceph.settings["global", "mon_max_pg_per_osd"] == "500"
+    assert scenario.ceph.settings["global", "mon_max_pg_per_osd"] == "500"
 
-    identity = await content(scene.client, scene.key("rook-ceph-mon")) or {}
+    identity = await content(scenario.client, scenario.key("rook-ceph-mon")) or {}
     assert identity["fsid"] == status["ceph"]["fsid"]
-    address = (await scene.get(SERVICE, "rook-ceph-mon-a"))["spec"]["clusterIP"]
-    endpoints = await scene.get(CONFIG_MAP, "rook-ceph-mon-endpoints")
+    address = (await scenario.get(SERVICE, "rook-ceph-mon-a"))["spec"]["clusterIP"]
+    endpoints = await scenario.get(CONFIG_MAP, "rook-ceph-mon-endpoints")
     assert endpoints["data"]["data"] == f"a={address}:6789"
-    config = await content(scene.client, scene.key("rook-ceph-config")) or {}
+    config = await content(scenario.client, scenario.key("rook-ceph-config")) or {}
     assert config["mon_host"] == f"[v2:{address}:3300,v1:{address}:6789]"
 
 
-async def test_pools_and_users_are_reported_as_rook_does(scene: Scene, running: Providing) -> None:
-    await scene.make()
-    await eventually(scene.all_ready, "all Ready")
-    pool = await scene.get(CEPH_BLOCK_POOL, "images")
+async def test_pools_and_users_are_reported_as_rook_does(
+    scenario: Scenario, running: RunningProviders
+) -> None:
+    await scenario.make()
+    await eventually(scenario.all_ready, "all Ready")
+    pool = await scenario.get(CEPH_BLOCK_POOL, "images")
     validate(CEPH_BLOCK_POOL, pool)
     assert pool["status"]["poolID"] == 1
     assert "1 of 3 copies" in pool["status"]["conditions"][0]["message"]
-    user = await scene.get(CEPH_CLIENT, "glance")
+    user = await scenario.get(CEPH_CLIENT, "glance")
     validate(CEPH_CLIENT, user)
     assert user["status"]["info"] == {"secretName": "rook-ceph-client-glance"}
-    secret = await content(scene.client, scene.key("rook-ceph-client-glance")) or {}
+    secret = await content(scenario.client, scenario.key("rook-ceph-client-glance")) or {}
     assert secret["glance"] == "key-of-client.glance"
 
 
-async def test_a_pass_over_a_converged_cluster_asks_nobody(
-    scene: Scene, running: Providing, wire: FaultTransport
+async def test_a_converged_cluster_makes_no_request(
+    scenario: Scenario, running: RunningProviders, fault_transport: FaultTransport
 ) -> None:
-    await scene.make()
-    await eventually(scene.all_ready, "all Ready")
-    await eventually(running.rests, "at rest")
-    calls, asked = len(wire.calls), scene.ceph.asked
+    await scenario.make()
+    await eventually(scenario.all_ready, "all Ready")
+    await eventually(running.is_idle, "at rest")
+    calls, asked = len(fault_transport.calls), scenario.ceph.asked
     for controller, (_, name) in zip(running.controllers, PARTS, strict=False):
-        controller.queue.add(scene.key(name))
-    await eventually(running.rests, "at rest again")
-    assert (len(wire.calls), scene.ceph.asked) == (calls, asked)
+        controller.queue.add(scenario.key(name))
+    await eventually(running.is_idle, "at rest again")
+    assert (len(fault_transport.calls), scenario.ceph.asked) == (calls, asked)
 
 
 async def test_no_key_is_in_a_pod_template_or_a_config_map(
-    scene: Scene, running: Providing
+    scenario: Scenario, running: RunningProviders
 ) -> None:
-    await scene.make()
-    await eventually(scene.all_ready, "all Ready")
-    identity = await content(scene.client, scene.key("rook-ceph-mon")) or {}
+    await scenario.make()
+    await eventually(scenario.all_ready, "all Ready")
+    identity = await content(scenario.client, scenario.key("rook-ceph-mon")) or {}
     secrets = [value for name, value in identity.items() if name.endswith("secret")]
     assert len(secrets) == 4
     shown = [
-        await scene.get(CONFIG_MAP, "rook-ceph-lab"),
-        *[await scene.get(DEPLOYMENT, f"rook-ceph-{each}") for each in ("mon-a", "osd-0")],
+        await scenario.get(CONFIG_MAP, "rook-ceph-lab"),
+        *[await scenario.get(DEPLOYMENT, f"rook-ceph-{each}") for each in ("mon-a", "osd-0")],
     ]
     assert not [value for value in secrets if value in str(shown)]
 
 
-async def test_a_deleted_cluster_leaves_its_data_to_the_next(
-    scene: Scene, running: Providing
+async def test_the_next_cluster_uses_the_data_of_a_deleted_one(
+    scenario: Scenario, running: RunningProviders
 ) -> None:
-    await scene.make()
-    await eventually(scene.all_ready, "all Ready")
-    before = await content(scene.client, scene.key("rook-ceph-mon"))
-    scene.ceph.images["images"] = ["disk"]
+    await scenario.make()
+    await eventually(scenario.all_ready, "all Ready")
+    before = await content(scenario.client, scenario.key("rook-ceph-mon"))
+    scenario.ceph.images["images"] = ["disk"]
 
-    await scene.client.delete(CEPH_CLUSTER, scene.key("rook-ceph"))
+    await scenario.client.delete(CEPH_CLUSTER, scenario.key("rook-ceph"))
 
     async def is_blocked() -> bool:
         found = await condition(
-            scene.client, CEPH_CLUSTER, scene.key("rook-ceph"), "DeletionIsBlocked"
+            scenario.client, CEPH_CLUSTER, scenario.key("rook-ceph"), "DeletionIsBlocked"
         )
         return found == ("True", "ObjectHasDependents")
 
-    await eventually(is_blocked, "held by what stands on it")
-    await scene.client.delete(CEPH_BLOCK_POOL, scene.key("images"))
-    await scene.client.delete(CEPH_CLIENT, scene.key("glance"))
-    await eventually(scene.gone(CEPH_CLUSTER, "rook-ceph"), "the cluster goes")
-    await eventually(scene.gone(CONFIG_MAP, "rook-ceph-lab"), "its children go")
-    assert "images" in scene.ceph.pools
-    assert await scene.get(PERSISTENT_VOLUME_CLAIM, "rook-ceph-osd-0")
+    await eventually(is_blocked, "blocked by its dependents")
+    await scenario.client.delete(CEPH_BLOCK_POOL, scenario.key("images"))
+    await scenario.client.delete(CEPH_CLIENT, scenario.key("glance"))
+    await eventually(scenario.gone(CEPH_CLUSTER, "rook-ceph"), "the cluster goes")
+    await eventually(scenario.gone(CONFIG_MAP, "rook-ceph-lab"), "its children go")
+    assert "images" in scenario.ceph.pools
+    assert await scenario.get(PERSISTENT_VOLUME_CLAIM, "rook-ceph-osd-0")
 
     for kind, obj in (
-        (CEPH_CLUSTER, objects.a_cluster(scene.namespace)),
-        (CEPH_BLOCK_POOL, objects.a_pool(scene.namespace)),
-        (CEPH_CLIENT, objects.a_user(scene.namespace)),
+        (CEPH_CLUSTER, objects.a_cluster(scenario.namespace)),
+        (CEPH_BLOCK_POOL, objects.a_pool(scenario.namespace)),
+        (CEPH_CLIENT, objects.a_user(scenario.namespace)),
     ):
-        await scene.client.create(kind, obj)
-    await eventually(scene.all_ready, "all Ready again")
-    assert await content(scene.client, scene.key("rook-ceph-mon")) == before
+        await scenario.client.create(kind, obj)
+    await eventually(scenario.all_ready, "all Ready again")
+    assert await content(scenario.client, scenario.key("rook-ceph-mon")) == before
 
 
-async def test_a_pool_with_images_stays_until_they_are_gone(
-    scene: Scene, running: Providing
+async def test_a_pool_with_images_is_not_deleted(
+    scenario: Scenario, running: RunningProviders
 ) -> None:
-    await scene.make()
-    await eventually(scene.all_ready, "all Ready")
-    scene.ceph.images["images"] = ["disk"]
-    await scene.client.delete(CEPH_BLOCK_POOL, scene.key("images"))
+    await scenario.make()
+    await eventually(scenario.all_ready, "all Ready")
+    scenario.ceph.images["images"] = ["disk"]
+    await scenario.client.delete(CEPH_BLOCK_POOL, scenario.key("images"))
 
     async def is_blocked() -> bool:
         found = await condition(
-            scene.client, CEPH_BLOCK_POOL, scene.key("images"), "DeletionIsBlocked"
+            scenario.client, CEPH_BLOCK_POOL, scenario.key("images"), "DeletionIsBlocked"
         )
         return found == ("True", "PoolNotEmpty")
 
     await eventually(is_blocked, "a pool with images stays")
-    assert "images" in scene.ceph.pools
+    assert "images" in scenario.ceph.pools
     force = {"metadata": {"annotations": {"rook.io/force-deletion": "true"}}}
-    await scene.client.patch(CEPH_BLOCK_POOL, scene.key("images"), force)
-    await eventually(scene.gone(CEPH_BLOCK_POOL, "images"), "a forced one goes")
-    assert "images" not in scene.ceph.pools
+    await scenario.client.patch(CEPH_BLOCK_POOL, scenario.key("images"), force)
+    await eventually(scenario.gone(CEPH_BLOCK_POOL, "images"), "a forced one goes")
+    assert "images" not in scenario.ceph.pools
 
 
-async def test_a_cluster_that_stops_answering_is_ill_and_stays_created(
-    scene: Scene, running: Providing
+async def test_an_unreachable_cluster_is_unhealthy_and_stays_ready(
+    scenario: Scenario, running: RunningProviders
 ) -> None:
-    await scene.make()
-    await eventually(scene.all_ready, "all Ready")
-    scene.ceph.silent = True
+    await scenario.make()
+    await eventually(scenario.all_ready, "all Ready")
+    scenario.ceph.silent = True
     restart = {"spec": {"template": {"metadata": {"annotations": {"again": "1"}}}}}
-    await scene.client.patch(DEPLOYMENT, scene.key("rook-ceph-mgr-a"), restart)
+    await scenario.client.patch(DEPLOYMENT, scenario.key("rook-ceph-mgr-a"), restart)
 
     async def health() -> str:
-        return str((await scene.get(CEPH_CLUSTER, "rook-ceph"))["status"]["ceph"]["health"])
+        return str((await scenario.get(CEPH_CLUSTER, "rook-ceph"))["status"]["ceph"]["health"])
 
-    async def is_ill() -> bool:
+    async def is_unhealthy() -> bool:
         return await health() == "HEALTH_ERR"
 
-    await eventually(is_ill, "HEALTH_ERR")
-    found = (await scene.get(CEPH_CLUSTER, "rook-ceph"))["status"]
+    await eventually(is_unhealthy, "HEALTH_ERR")
+    found = (await scenario.get(CEPH_CLUSTER, "rook-ceph"))["status"]
     assert found["phase"] == "Ready"
     assert found["ceph"]["previousHealth"] == "HEALTH_OK"
-    scene.ceph.silent = False
+    scenario.ceph.silent = False
 
-    async def is_well() -> bool:
+    async def is_healthy() -> bool:
         return await health() == "HEALTH_OK"
 
-    await eventually(is_well, "HEALTH_OK again")
+    await eventually(is_healthy, "HEALTH_OK again")
 
 
-async def test_refusals_are_told(scene: Scene, running: Providing) -> None:
-    await scene.make()
-    await scene.client.create(CEPH_CLUSTER, objects.a_cluster(scene.namespace, "second"))
+async def test_refusals_are_reported(scenario: Scenario, running: RunningProviders) -> None:
+    await scenario.make()
+    await scenario.client.create(CEPH_CLUSTER, objects.a_cluster(scenario.namespace, "second"))
     nonsense = {"nonsense": "1"}
-    await scene.client.create(
-        CEPH_BLOCK_POOL, objects.a_pool(scene.namespace, "odd", parameters=nonsense)
+    await scenario.client.create(
+        CEPH_BLOCK_POOL, objects.a_pool(scenario.namespace, "odd", parameters=nonsense)
     )
     chunks = {"dataChunks": 2, "codingChunks": 1}
-    coded = objects.a_pool(scene.namespace, "coded", erasureCoded=chunks)
+    coded = objects.a_pool(scenario.namespace, "coded", erasureCoded=chunks)
     del coded["spec"]["replicated"]
-    await scene.client.create(CEPH_BLOCK_POOL, coded)
-    await scene.client.create(CEPH_CLIENT, objects.a_user(scene.namespace, "admin"))
-    await scene.client.create(CEPH_FILESYSTEM, objects.a_file_system(scene.namespace))
-    await scene.client.create(CEPH_OBJECT_STORE, objects.an_object_store(scene.namespace))
+    await scenario.client.create(CEPH_BLOCK_POOL, coded)
+    await scenario.client.create(CEPH_CLIENT, objects.a_user(scenario.namespace, "admin"))
+    await scenario.client.create(CEPH_FILESYSTEM, objects.a_file_system(scenario.namespace))
+    await scenario.client.create(CEPH_OBJECT_STORE, objects.an_object_store(scenario.namespace))
     failing = (
         (CEPH_CLUSTER, "second"),
         (CEPH_BLOCK_POOL, "odd"),
@@ -267,29 +275,34 @@ async def test_refusals_are_told(scene: Scene, running: Providing) -> None:
     )
 
     async def all_refused() -> bool:
-        return all([await scene.phase(kind, name) == "Failure" for kind, name in failing])
+        return all([await scenario.phase(kind, name) == "Failure" for kind, name in failing])
 
     await eventually(all_refused, "all refused")
-    await eventually(scene.all_ready, "the others are not harmed")
+    await eventually(scenario.all_ready, "the others are not harmed")
     for kind, name in failing:
-        validate(kind, await scene.get(kind, name))
-    second = await scene.get(CEPH_CLUSTER, "second")
+        validate(kind, await scenario.get(kind, name))
+    second = await scenario.get(CEPH_CLUSTER, "second")
     assert "a namespace has one CephCluster" in second["status"]["message"]
-    told = await message(scene.client, CEPH_BLOCK_POOL, scene.key("odd"))
-    assert "invalid variable: 'nonsense'" in told
+    report = await message(scenario.client, CEPH_BLOCK_POOL, scenario.key("odd"))
+    assert "invalid variable: 'nonsense'" in report
     for kind, name in ((CEPH_FILESYSTEM, "shared"), (CEPH_OBJECT_STORE, "s3")):
-        assert await condition(scene.client, kind, scene.key(name)) == ("False", "NotServedInLab")
-    reserved = (await scene.get(CEPH_CLIENT, "admin"))["status"]["info"]["error"]
+        assert await condition(scenario.client, kind, scenario.key(name)) == (
+            "False",
+            "UnsupportedInLab",
+        )
+    reserved = (await scenario.get(CEPH_CLIENT, "admin"))["status"]["info"]["error"]
     assert "reserved" in reserved
 
 
-async def test_lost_keys_of_kept_data_are_told(scene: Scene, running: Providing) -> None:
-    await scene.make()
-    await eventually(scene.all_ready, "all Ready")
-    await scene.client.delete(SECRET, scene.key("rook-ceph-mon"))
+async def test_missing_keys_of_kept_data_are_reported(
+    scenario: Scenario, running: RunningProviders
+) -> None:
+    await scenario.make()
+    await eventually(scenario.all_ready, "all Ready")
+    await scenario.client.delete(SECRET, scenario.key("rook-ceph-mon"))
 
-    async def is_told() -> bool:
-        found = (await scene.get(CEPH_CLUSTER, "rook-ceph"))["status"]
-        return found["phase"] == "Failure" and "put the Secret back" in found["message"]
+    async def is_reported() -> bool:
+        found = (await scenario.get(CEPH_CLUSTER, "rook-ceph"))["status"]
+        return found["phase"] == "Failure" and "restore the Secret" in found["message"]
 
-    await eventually(is_told, "the loss is told")
+    await eventually(is_reported, "the loss is report")

@@ -18,19 +18,19 @@ from tests.support import ceph
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import CrashPoint, When
 from tests.support.operating import read
-from tests.support.providing import Act, content, install, lives_through
+from tests.support.providers import Step, content, converges_despite_crash, install
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class Lifecycle:
     """A cluster with a pool and a user, from their making to their end."""
 
     client: Client
-    ceph: ceph.PlayedCeph
+    ceph: ceph.SimulatedCeph
     namespace: str
 
     @property
-    def acts(self) -> list[Act]:
+    def steps(self) -> list[Step]:
         return [
             (self.make, self.is_made),
             (self.change, self.is_changed),
@@ -42,7 +42,7 @@ class Life:
         return Key(self.namespace, name)
 
     async def make(self) -> None:
-        # What stands on the cluster comes before it: it waits.
+        # The deletion waits for the dependents of the cluster.
         await self.client.create(CEPH_CLIENT, objects.a_user(self.namespace))
         await self.client.create(CEPH_BLOCK_POOL, objects.a_pool(self.namespace))
         cleanup = {"confirmation": DESTROY_DATA}
@@ -89,7 +89,7 @@ class Life:
         await self.client.delete(CEPH_CLUSTER, self.key("rook-ceph"))
 
     async def is_ended(self) -> bool:
-        gone = [
+        deleted = [
             await self._is_gone(DEPLOYMENT, f"rook-ceph-{daemon}")
             for daemon in ("mon-a", "mgr-a", "osd-0")
         ]
@@ -100,7 +100,7 @@ class Life:
         return (
             await self._is_gone(CEPH_CLUSTER, "rook-ceph")
             and await self._is_gone(SECRET, "rook-ceph-mon")
-            and all(gone)
+            and all(deleted)
             and all(claims)
         )
 
@@ -115,7 +115,7 @@ class Life:
         return True
 
     async def _is_gone(self, kind: Kind, name: str) -> bool:
-        """Gone, or held by nothing but a protection that nobody lifts here."""
+        """Deleted, or held only by a finalizer that no controller of this test removes."""
         found = await read(self.client, kind, self.key(name))
         if found is None:
             return True
@@ -128,29 +128,31 @@ class Life:
 async def _crashes(
     plane: ControlPlaneHarness, client: Client, to_kubernetes: CrashPoint, to_ceph: CrashPoint
 ) -> bool:
-    peer = ceph.PlayedCeph(crash=to_ceph)
-    life = Life(client, peer, plane.create_namespace("crash"))
-    async with ceph.playing_deployments(client, life.namespace):
-        return await lives_through(plane, life.acts, ceph.provider(peer), to_kubernetes)
+    peer = ceph.SimulatedCeph(crash=to_ceph)
+    lifecycle = Lifecycle(client, peer, plane.create_namespace("crash"))
+    async with ceph.simulated_deployments(client, lifecycle.namespace):
+        return await converges_despite_crash(
+            plane, lifecycle.steps, ceph.provider(peer), to_kubernetes
+        )
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_crash_at_every_api_call_converges(
     control_plane: ControlPlaneHarness, client: Client, when: When
 ) -> None:
-    await install(client, ceph.provider(ceph.PlayedCeph()))
+    await install(client, ceph.provider(ceph.SimulatedCeph()))
     call = 1
     while await _crashes(control_plane, client, CrashPoint(call, when), CrashPoint()):
         call += 1
-    assert call > 40, "a whole life takes more calls than that"
+    assert call > 40, "a whole lifecycle takes more calls than that"
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_crash_at_every_call_to_ceph_converges(
     control_plane: ControlPlaneHarness, client: Client, when: When
 ) -> None:
-    await install(client, ceph.provider(ceph.PlayedCeph()))
+    await install(client, ceph.provider(ceph.SimulatedCeph()))
     call = 1
     while await _crashes(control_plane, client, CrashPoint(), CrashPoint(call, when)):
         call += 1
-    assert call > 7, "a whole life asks Ceph more often than that"
+    assert call > 7, "a whole lifecycle asks Ceph more often than that"

@@ -3,7 +3,6 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cobaltcore.runtime.client import Client
-from tests.support import sample
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import transport
 
@@ -17,7 +16,6 @@ async def client(control_plane: ControlPlaneHarness) -> AsyncIterator[Client]:
 
 
 @pytest.fixture(scope="session")
-def ledger(control_plane: ControlPlaneHarness) -> str:
-    """A namespace for children that are not owned; the sample kind is installed with it."""
-    control_plane.install_crds([sample.CRD])
+def ledger(control_plane: ControlPlaneHarness, sample_kind: None) -> str:
+    """A namespace for children that are not owned."""
     return control_plane.create_namespace("ledger")

@@ -1,4 +1,4 @@
-"""As whom the API server sees us, for every way to say it."""
+"""The user that the API server authenticates, for every kind of credentials."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from cobaltcore.lab import pki
 from cobaltcore.runtime import certificates, errors, kubeconfig
 from cobaltcore.runtime.admission import Webhooks
 from cobaltcore.runtime.client import Client
+from cobaltcore.runtime.http_transport import HttpTransport
 from cobaltcore.runtime.meta import Kind
-from cobaltcore.runtime.transport import HttpTransport
 from cobaltcore.runtime.webhook import Endpoint, WebhookServer
+from cobaltlab import pki
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.kubeconfigs import EXEC_V1, a_kubeconfig, a_plugin, encoded, runs
 
@@ -38,7 +38,7 @@ def cluster(control_plane: ControlPlaneHarness) -> dict[str, Any]:
 
 @pytest.fixture
 def issue(control_plane: ControlPlaneHarness) -> Callable[..., certificates.Pair]:
-    """Make client certificates that the API server believes."""
+    """Issue client certificates that the API server trusts."""
     keys = pki.Pki(control_plane.directory / "pki").authority()
     authority = certificates.Pair(keys.certificate.read_bytes(), keys.key.read_bytes())
 
@@ -104,7 +104,7 @@ async def test_rotated_client_certificate_files_count_for_the_next_request(
         assert (await who(client))["username"] == "joan"
 
 
-async def test_forbidden_user_is_told_what_is_missing(
+async def test_error_of_a_forbidden_user_names_the_missing_right(
     tmp_path: Path, cluster: dict[str, Any], control_plane: ControlPlaneHarness
 ) -> None:
     async with connected(control_plane.kubeconfig("nobody")) as client:
@@ -235,7 +235,7 @@ async def test_expired_client_certificate_is_unauthorized(
             await who(client)
 
 
-async def test_wrong_authority_is_told_apart_from_a_dead_server(
+async def test_errors_of_an_untrusted_and_an_unreachable_server_differ(
     tmp_path: Path, cluster: dict[str, Any]
 ) -> None:
     wrong = certificates.authority("someone-else", now=NOW).certificate
@@ -245,7 +245,7 @@ async def test_wrong_authority_is_told_apart_from_a_dead_server(
         with pytest.raises(errors.Unreachable) as raised:
             await who(client)
 
-    expected = f"the certificate of the API server at {cluster['server']} is not accepted"
+    expected = f"the certificate of the API server at {cluster['server']} is not trusted"
     assert raised.value.message.startswith(expected)
     assert "certificate-authority" in raised.value.hint
 
@@ -253,7 +253,7 @@ async def test_wrong_authority_is_told_apart_from_a_dead_server(
 @pytest.mark.parametrize(
     "options", [{"tls-server-name": "kubernetes"}, {"insecure-skip-tls-verify": True}]
 )
-async def test_server_under_another_name_is_accepted_when_told_so(
+async def test_server_under_another_name_is_accepted_with_tls_server_name(
     tmp_path: Path,
     control_plane: ControlPlaneHarness,
     cluster: dict[str, Any],
@@ -273,7 +273,7 @@ async def test_server_with_another_name_is_refused(
     path = a_kubeconfig(tmp_path / "config", cluster=cluster | {"tls-server-name": "other"})
 
     async with connected(path) as client:
-        with pytest.raises(errors.Unreachable, match="is not accepted"):
+        with pytest.raises(errors.Unreachable, match="is not trusted"):
             await who(client)
 
 
@@ -292,7 +292,7 @@ async def test_expired_server_certificate_is_named(tmp_path: Path) -> None:
     }
 
     async with connected(a_kubeconfig(tmp_path / "config", cluster=cluster)) as client:
-        with pytest.raises(errors.Unreachable, match="is not accepted: certificate has expired"):
+        with pytest.raises(errors.Unreachable, match="is not trusted: certificate has expired"):
             await who(client)
 
     await server.stop()

@@ -8,7 +8,7 @@ from tests.support.scenario import Life
 AGENT = "converged-operator"
 
 
-async def test_a_converged_pass_makes_no_api_request(
+async def test_a_converged_reconcile_makes_no_api_request(
     control_plane: ControlPlaneHarness, client: Client, namespace: str, ledger: str
 ) -> None:
     life = Life(client, namespace, ledger)
@@ -17,10 +17,10 @@ async def test_a_converged_pass_makes_no_api_request(
     async with operating(wire, namespace=namespace, ledger=ledger) as running:
         await eventually(life.is_made, "the sample is made")
         await eventually(running.rests, "the operator rests")
-        before, mark = running.passes(life.key), control_plane.mark()
+        before, mark = running.reconciles(life.key), control_plane.mark()
         running.operator.controller.queue.add(life.key)
-        await eventually(running.rests, "the pass is done")
-        assert running.passes(life.key) == before + 1
+        await eventually(running.rests, "the reconcile is done")
+        assert running.reconciles(life.key) == before + 1
         assert control_plane.audit(since=mark, agent=AGENT) == []
 
 
@@ -37,7 +37,7 @@ async def test_a_restarted_operator_only_reads(
     second = transport(control_plane, f"{AGENT}-2")
     async with operating(second, namespace=namespace, ledger=ledger) as running:
         await eventually(running.rests, "the operator rests")
-        assert running.passes(life.key) >= 1
+        assert running.reconciles(life.key) >= 1
     requests = control_plane.audit(since=mark, agent=f"{AGENT}-2")
     watches = [each for each in requests if each.verb == "watch"]
     writes = [each for each in requests if each.verb not in ("watch", "get")]

@@ -3,7 +3,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cobaltcore.runtime.apply import Applier, ForeignObject
+from cobaltcore.runtime.apply import Applier, ResourceConflict
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.meta import Desired, Key
@@ -84,7 +84,7 @@ async def test_an_object_of_somebody_else_is_not_adopted(
         if cached:
             cluster.observe(CONFIG_MAP, created)
         ours = {"metadata": theirs["metadata"], "data": {"a": "ours"}}
-        with pytest.raises(ForeignObject, match="taken"):
+        with pytest.raises(ResourceConflict, match="taken"):
             await applier.apply([Desired(CONFIG_MAP, ours)])
     found = await client.get(CONFIG_MAP, Key(namespace, "taken"))
     assert found["data"] == {"a": "theirs"}

@@ -19,7 +19,7 @@ async def test_2000_changes_to_one_object_take_at_most_ten_passes(
     async with operating(wire, namespace=namespace, ledger=ledger) as running:
         await eventually(life.is_made, "the sample is made")
         await eventually(running.rests, "the operator rests")
-        before = running.passes(life.key)
+        before = running.reconciles(life.key)
         started = asyncio.get_running_loop().time()
         places = asyncio.Semaphore(4)
 
@@ -38,4 +38,4 @@ async def test_2000_changes_to_one_object_take_at_most_ten_passes(
         await eventually(running.rests, "the operator rests")
         # A machine that takes minutes to send the changes has sent more than one storm.
         seconds = asyncio.get_running_loop().time() - started
-        assert running.passes(life.key) - before <= max(10, seconds / 3)
+        assert running.reconciles(life.key) - before <= max(10, seconds / 3)

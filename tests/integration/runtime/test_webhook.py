@@ -68,7 +68,7 @@ def a_thing(namespace: str, name: str, **spec: Any) -> Object:
 
 @dataclass
 class Rules:
-    """What the webhook functions say about things."""
+    """The webhook functions of things."""
 
     decisions: dict[str, Callable[[], Decision]] = field(default_factory=dict)
     seen: list[AdmissionRequest] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A webhook server that makes, keeps and renews its own certificate, asked by a real API server."""
+"""A webhook server that issues and renews its own certificate, called by a real API server."""
 
 import asyncio
 import socket
@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cobaltcore.lab.platform import accounts
 from cobaltcore.runtime import certificates, webhook_identity
 from cobaltcore.runtime.admission import AdmissionRequest, Webhooks
 from cobaltcore.runtime.client import Client
@@ -17,6 +16,7 @@ from cobaltcore.runtime.clock import SystemClock
 from cobaltcore.runtime.meta import Key, Kind, Object
 from cobaltcore.runtime.webhook_objects import MUTATING, VALIDATING
 from cobaltcore.runtime.webhook_service import Registration, WebhookService
+from cobaltlab.platform import rbac
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually
 from tests.support.rights import as_operator
@@ -56,7 +56,7 @@ async def serving(
 ) -> AsyncIterator[WebhookService]:
     webhooks = Webhooks()
     webhooks.defaulting(CONFIG_MAP, mark)
-    secret = Key(accounts.NAMESPACE, NAME)
+    secret = Key(rbac.NAMESPACE, NAME)
     registration = Registration(NAME, f"https://127.0.0.1:{port}", ["127.0.0.1"], secret)
     service = WebhookService(operator, webhooks, registration, port=port, clock=clock)
     await service.start()
@@ -70,7 +70,7 @@ async def serving(
 async def cleanly(client: Client) -> AsyncIterator[None]:
     yield
     await client.delete(MUTATING, Key("", NAME))
-    await client.delete(SECRET, Key(accounts.NAMESPACE, NAME))
+    await client.delete(SECRET, Key(rbac.NAMESPACE, NAME))
 
 
 @pytest.fixture
@@ -108,12 +108,12 @@ async def test_the_api_server_asks_without_anybody_giving_a_certificate(
 ) -> None:
     async with serving(operator, port):
         await eventually(lambda: _is_marked(client, namespace), "the webhook is asked")
-    kept = await client.get(SECRET, Key(accounts.NAMESPACE, NAME))
+    kept = await client.get(SECRET, Key(rbac.NAMESPACE, NAME))
     configuration = await client.get(MUTATING, Key("", NAME))
     assert webhook_identity.from_secret(kept) is not None
     assert "PRIVATE KEY" not in str(configuration)
     async with serving(operator, port):
-        again = await client.get(SECRET, Key(accounts.NAMESPACE, NAME))
+        again = await client.get(SECRET, Key(rbac.NAMESPACE, NAME))
         assert again["data"] == kept["data"]
 
 
@@ -139,10 +139,10 @@ async def test_a_renewed_authority_locks_nobody_out(
 ) -> None:
     clock = ShiftedClock(timedelta(days=-2500))
     async with serving(operator, port, clock=clock) as service:
-        old = (await client.get(SECRET, Key(accounts.NAMESPACE, NAME)))["data"]["ca.crt"]
+        old = (await client.get(SECRET, Key(rbac.NAMESPACE, NAME)))["data"]["ca.crt"]
         clock.shift = timedelta()
         await service.renew()
-        new = (await client.get(SECRET, Key(accounts.NAMESPACE, NAME)))["data"]["ca.crt"]
+        new = (await client.get(SECRET, Key(rbac.NAMESPACE, NAME)))["data"]["ca.crt"]
         assert new != old
         await eventually(lambda: _is_marked(client, namespace), "the API server trusts it")
 

@@ -1,12 +1,16 @@
 """What every generated CRD has to fulfil, whoever wrote the kind."""
 
 import collections
+import re
 from typing import Any
 
 import msgspec
 import pytest
 
 from cobaltcore.api import crd
+from cobaltcore.api.base import Url
+from cobaltcore.api.keystone import UserName
+from cobaltcore.api.ovn import PhysicalNetwork
 from tests.support.structural import Node, walk
 
 MANIFESTS = crd.manifests()
@@ -111,6 +115,31 @@ def test_rules_have_a_message_and_point_to_a_field_that_exists(manifest: dict[st
             target = node.schema
             for step in rule.get("fieldPath", "").split(".")[1:]:
                 target = target["properties"][step]
+
+
+@each_crd
+def test_patterns_mean_the_same_to_the_api_server_and_to_python(manifest: dict[str, Any]) -> None:
+    """Go's classes are ASCII, those of Python are Unicode: U+00A0 is a space to one of them."""
+    for node in nodes(manifest):
+        pattern = node.schema.get("pattern", "")
+        assert not re.search(r"\\[sSwWdDbB]|\[\[:|\\[pP]", pattern), node.path
+        assert pattern.isascii(), node.path
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\x0b", "\x1c", " "])
+def test_spaces_of_any_kind_are_refused_in_urls_and_names(space: str) -> None:
+    for type_, text in ((Url, "http://a{}b/c"), (Url, "http://a/{}"), (UserName, "a{}b")):
+        assert msgspec.convert(text.format(""), type_)
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert(text.format(space), type_)
+
+
+@pytest.mark.parametrize("name", ["physnet1", "net-a.b", "net;a", "0", "~+-9"])
+def test_physical_network_is_any_printable_ascii_without_separators(name: str) -> None:
+    assert msgspec.convert(name, PhysicalNetwork) == name
+    for separator in ",: ":
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert(f"{name}{separator}x", PhysicalNetwork)
 
 
 @each_crd

@@ -53,7 +53,7 @@ def test_short_names_are_unique_and_not_those_of_kubernetes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "path"),
     [
         ({"overcommit": {"cpu": 0.5}}, "overcommit"),
         ({"customTraits": ["NVME"]}, "customTraits"),
@@ -62,9 +62,9 @@ def test_short_names_are_unique_and_not_those_of_kubernetes() -> None:
     ],
 )
 def test_reading_a_hypervisor_refuses_what_the_schema_refuses(
-    spec: dict[str, Any], told: str
+    spec: dict[str, Any], path: str
 ) -> None:
-    with pytest.raises(msgspec.ValidationError, match=rf"\$\.{told}"):
+    with pytest.raises(msgspec.ValidationError, match=rf"\$\.{path}"):
         msgspec.convert(spec, HypervisorSpec)
 
 
@@ -110,7 +110,7 @@ def test_ovs_status_has_the_wire_names_of_the_agent() -> None:
 
 
 def cortex_documents() -> list[dict[str, Any]]:
-    """The example, and the document that it follows where that is checked out beside us."""
+    """The example, and the document that it follows where that is checked out next to the project."""
     texts = [(EXAMPLES / "cortex.yaml").read_text()]
     for seed in SEEDS.glob("*.txt"):
         blocks = seed.read_text().split("```")

@@ -1,6 +1,6 @@
 import pytest
 
-from cobaltcore.api import base, keystone, reference
+from cobaltcore.api import base, cinder, keystone, reference
 
 DEFINITIONS = base.definitions()
 
@@ -20,15 +20,15 @@ def test_every_row_of_a_table_has_its_cells(definition: base.Definition) -> None
 
 def test_page_tells_type_default_limits_and_text() -> None:
     page = reference.page(keystone.Keystone.definition)
-    assert "| `replicas` | integer | `3` | How many API pods run. (≥ 1, ≤ 100) |" in page
-    assert "| `database` | object | required | Where Keystone keeps its data. |" in page
+    assert "| `replicas` | integer | `3` | Number of API pods. (≥ 1, ≤ 100) |" in page
+    assert "| `database` | object | required | Database of Keystone. |" in page
 
 
 def test_repeated_object_is_referred_to() -> None:
-    page = reference.page(keystone.Keystone.definition)
-    assert page.count("| `tls.secretRef.name`") == 1
-    assert "Fields as in `tls.secretRef`." in page
-    assert "`database.secretRef.name`" not in page
+    page = reference.page(cinder.Cinder.definition)
+    assert page.count("| `keystone.caSecretRef.name`") == 1
+    assert "Fields as in `keystone.caSecretRef`." in page
+    assert "`backends[].rbd.cephSecretRef.name`" not in page
 
 
 def test_page_lists_the_rules() -> None:

@@ -23,12 +23,12 @@ def test_options_for_another_program_are_not_parsed(typed: list[str], parsed: li
 def test_a_command_does_not_import_the_others() -> None:
     script = (
         "import sys; from cobaltcore.cli import main; main.commands('kubectl');"
-        "print(*(name for name in sys.modules if name.startswith('cobaltcore.cli.commands.')))"
+        "print(*(name for name in sys.modules if '.commands.' in name))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["cobaltcore.cli.commands.kubectl"]
+    assert done.stdout.split() == ["cobaltlab.commands.kubectl"]
 
 
 def test_help_lists_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,7 +45,7 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("arguments", [["crds"], ["--help"]])
-def test_a_reader_that_leaves_ends_a_command_without_a_word(arguments: list[str]) -> None:
+def test_a_closed_pipe_ends_a_command_silently(arguments: list[str]) -> None:
     """As with `cobalt crds | head`, at the latest when Python writes out what is left."""
     command = [sys.executable, "-m", "cobaltcore.cli.main", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:

@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from cobaltcore.engine import registry
+from cobaltcore.engine import definitions
 from cobaltcore.runtime.meta import Desired
 from tests.support import planning
 from tests.support.real_schemas import SCHEMAS, real_schema
@@ -27,10 +27,10 @@ def emitted(kind: str) -> list[Desired]:
     obj = planning.an_object(kind, **changes)
     obj["spec"]["database"].pop("host", None)
     obj["spec"]["database"].pop("port", None)
-    return planning.everything(planning.facts(obj))
+    return planning.everything(planning.scope(obj))
 
 
-@pytest.mark.parametrize("kind", sorted(each.kind.kind for each in registry.services()))
+@pytest.mark.parametrize("kind", sorted(each.kind.kind for each in definitions.services()))
 def test_the_real_operators_know_every_field(kind: str) -> None:
     foreign = [each for each in emitted(kind) if each.kind.group in GROUPS]
     assert {each.kind.group for each in foreign} >= {"k8s.mariadb.com", "cert-manager.io"}

@@ -14,14 +14,14 @@ View = dict[str, Verdict]
 
 
 def a_node(name: str, *needs: str, phase: str = "P", wanted: bool = True) -> Node[View]:
-    made = Desired(CONFIG_MAP, {"metadata": {"name": name, "namespace": "ns"}})
+    created = Desired(CONFIG_MAP, {"metadata": {"name": name, "namespace": "ns"}})
     return Node(
         name,
         phase,
-        objects=lambda _: [made],
+        objects=lambda _: [created],
         ready=lambda view: view.get(name, Ready("Ok")),
         needs=needs,
-        when=lambda _: wanted,
+        enabled_if=lambda _: wanted,
     )
 
 
@@ -44,9 +44,13 @@ def test_parts_whose_needs_are_not_met_are_left_alone() -> None:
     assert found.progress == (1, 4)
 
 
-def test_a_part_may_begin_before_all_that_it_needs_is_there() -> None:
+def test_part_may_start_before_all_of_its_needs_are_ready() -> None:
     view: View = {"db": Ready("Ok"), "cache": Waiting("Starting", "0/1 pods")}
-    nodes = [a_node("db"), a_node("cache"), replace(a_node("api", "db", "cache"), begins=("db",))]
+    nodes = [
+        a_node("db"),
+        a_node("cache"),
+        replace(a_node("api", "db", "cache"), start_after=("db",)),
+    ]
     found = graph.walk(nodes, view)
     assert [each.key.name for each in found.apply] == ["db", "cache", "api"]
     assert found.verdicts["api"] == Waiting(graph.PENDING, "waits for cache")

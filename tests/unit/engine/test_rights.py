@@ -20,7 +20,7 @@ def test_objects_that_are_looked_after_are_neither_made_nor_deleted() -> None:
 
 
 def test_what_is_made_may_be_deleted() -> None:
-    assert {"create", "delete", "patch"} <= set(verbs(Rights(makes=(SECRET,)), "secrets"))
+    assert {"create", "delete", "patch"} <= set(verbs(Rights(creates=(SECRET,)), "secrets"))
 
 
 def test_everybody_may_tell_events_and_further_rights_are_added() -> None:

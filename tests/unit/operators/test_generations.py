@@ -1,4 +1,4 @@
-"""Which application credential is made, handed out and revoked when."""
+"""Which application credential is created, handed out and revoked when."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -26,10 +26,10 @@ def day(number: int) -> datetime:
     return START + timedelta(days=number)
 
 
-def a_generation(number: int, *, made: int = 0, usable: bool = True) -> Generation:
+def a_generation(number: int, *, created: int = 0, usable: bool = True) -> Generation:
     known = ("id" + str(number), "half") if usable else ("", "")
     return Generation(
-        number, f"nova-app-credential-v{number}", day(made), id=known[0], secret=known[1]
+        number, f"nova-app-credential-v{number}", day(created), id=known[0], secret=known[1]
     )
 
 
@@ -48,18 +48,18 @@ def test_asking_makes_a_successor_once() -> None:
     first = [a_generation(1)]
     assert generations.due_in(SPEC, first, asked=day(2), now=day(1)) == timedelta(days=1)
     assert generations.due_in(SPEC, first, asked=day(2), now=day(2)) == timedelta(0)
-    both = [*first, a_generation(2, made=2, usable=False)]
+    both = [*first, a_generation(2, created=2, usable=False)]
     assert generations.due_in(SPEC, both, asked=day(2), now=day(2)) == timedelta(days=83)
 
 
 def test_a_successor_that_keystone_does_not_know_yet_is_not_handed_out() -> None:
-    first, second = a_generation(1), a_generation(2, made=83, usable=False)
+    first, second = a_generation(1), a_generation(2, created=83, usable=False)
     assert generations.current([first, second]) == first
     assert generations.current([second]) is None
 
 
-def a_lacking_one(number: int, *, made: datetime = START) -> Generation:
-    return replace(a_generation(number), made_at=made, lacking=True)
+def a_lacking_one(number: int, *, created: datetime = START) -> Generation:
+    return replace(a_generation(number), made_at=created, lacking=True)
 
 
 def test_one_without_all_roles_is_handed_out_only_if_services_have_it_already() -> None:
@@ -71,7 +71,7 @@ def test_one_without_all_roles_is_handed_out_only_if_services_have_it_already() 
 
 
 def test_one_without_all_roles_gets_a_successor_later_at_every_try() -> None:
-    first, second = a_lacking_one(1), a_lacking_one(2, made=START + timedelta(seconds=5))
+    first, second = a_lacking_one(1), a_lacking_one(2, created=START + timedelta(seconds=5))
     due = generations.due_in(SPEC, [first], asked=None, now=START)
     assert due == timedelta(seconds=5)
     for known in ([first, second], [second]):
@@ -93,7 +93,7 @@ def test_of_failed_tries_only_the_last_stays_and_what_services_have() -> None:
 @pytest.mark.parametrize(
     ("reported", "lacking"), [(None, False), (["a", "b", "c"], False), (["a"], True), ([], True)]
 )
-def test_roles_are_compared_when_keystone_has_told_them(
+def test_roles_are_compared_when_keystone_has_reported_them(
     reported: list[str] | None, lacking: bool
 ) -> None:
     resource = {} if reported is None else {"roles": [{"id": each} for each in reported]}
@@ -132,13 +132,13 @@ def test_a_generation_is_a_secret_half_and_a_credential_that_expires() -> None:
 
 
 def test_services_that_still_use_the_predecessor_are_named() -> None:
-    known = [a_generation(1), a_generation(2, made=83)]
+    known = [a_generation(1), a_generation(2, created=83)]
     reports = {"Nova 'nova'": "id1", "Glance 'glance'": "another", "Cinder 'c'": "id2"}
     assert generations.still_old(known, known[1], reports) == ["Nova 'nova'"]
 
 
 def test_a_predecessor_goes_when_the_grace_period_after_use_is_over() -> None:
-    known = [a_generation(1), a_generation(2, made=83)]
+    known = [a_generation(1), a_generation(2, created=83)]
 
     def outdated(now: datetime, since: datetime | None) -> object:
         return generations.outdated(known, known[1], SPEC, in_use_since=since, now=now)

@@ -5,32 +5,57 @@ from typing import Any
 
 import msgspec
 
-from cobaltcore.api.foreign.kubernetes import DAEMON_SET, SERVICE, STATEFUL_SET
-from cobaltcore.api.ovn import CHASSIS, BridgeMapping, OVNCluster
-from cobaltcore.engine.observe import Observed
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET, NODE, SERVICE, STATEFUL_SET
+from cobaltcore.api.ovn import CHASSIS, CLUSTER, BridgeMapping, OVNCluster
+from cobaltcore.engine.observed import Observed
+from cobaltcore.engine.scope import Answer
 from cobaltcore.engine.verdict import Blocked, Waiting
-from cobaltcore.operators.ovn import chassis, databases, hypervisors, members, southbound
-from cobaltcore.operators.ovn.southbound import Record
-from cobaltcore.operators.ovn.view import View
+from cobaltcore.operators.ovn import chassis, databases, hypervisors, nodes, southbound
+from cobaltcore.operators.ovn.southbound import Record, Records
+from cobaltcore.operators.ovn.view import RECORDS, View
 from cobaltcore.runtime.meta import Kind, Object
 
 NOW = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 IMAGE = {"repository": "r", "tag": "1"}
 
 
-def a_view(*, nodes: list[Object] | None = None, known: Any = None, **spec: Any) -> View:
-    cluster = {
-        "metadata": {"name": "ovn", "namespace": "net", "generation": 1},
+CREATED = "2026-01-01T00:00:00Z"
+SOUTHBOUND_SERVICE = {"metadata": {"name": "ovn-sb"}, "spec": {"clusterIP": "10.96.0.7"}}
+HYPERVISOR = {"node-role.kubernetes.io/hypervisor": ""}
+
+
+def a_view(
+    *objects: tuple[Kind, Object],
+    records: Records | None = None,
+    now: datetime = NOW,
+    **spec: Any,
+) -> View:
+    """An OVNCluster `net/ovn`, and what else exists."""
+    meta = {"name": "ovn", "namespace": "net", "generation": 1, "uid": "ovn"}
+    live: Object = {
+        "metadata": {**meta, "creationTimestamp": CREATED},
         "spec": {"ovnImage": IMAGE, "ovsImage": IMAGE, **spec},
     }
-    objects: dict[tuple[Kind, str], Object] = known or {}
-    observed = Observed(lambda kind, key: objects.get((kind, key.name)), lambda *_: ())
-    return View(msgspec.convert(cluster, OVNCluster), observed, NOW, nodes=nodes or [])
+    everything = [*objects, (CLUSTER, live)]
+    by_name = {(kind, obj["metadata"]["name"]): obj for kind, obj in everything}
+    observed = Observed(
+        lambda kind, key: by_name.get((kind, key.name)),
+        lambda *_: (),
+        lambda kind, namespace: [obj for k, obj in everything if k == kind],
+    )
+    return View(
+        live=live,
+        resource=msgspec.convert(live, OVNCluster),
+        observed=observed,
+        now=now,
+        random=lambda number: b"",
+        answers={RECORDS: Answer(records)},
+    )
 
 
 def a_node(name: str = "h1", **annotations: str) -> Object:
     return {
-        "metadata": {"name": name, "uid": name, "annotations": annotations, "labels": {}},
+        "metadata": {"name": name, "uid": name, "annotations": annotations, "labels": HYPERVISOR},
         "status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]},
     }
 
@@ -53,11 +78,11 @@ def bodies(view: View, database: databases.Database) -> dict[tuple[Kind, str], A
 
 def test_servers_are_known_by_the_names_of_their_pods() -> None:
     view = a_view(northbound={"replicas": 3})
-    made = bodies(view, databases.NORTHBOUND)
-    pod = made[STATEFUL_SET, "ovn-northbound"]["spec"]["template"]["spec"]["containers"][0]
+    created = bodies(view, databases.NORTHBOUND)
+    pod = created[STATEFUL_SET, "ovn-northbound"]["spec"]["template"]["spec"]["containers"][0]
     servers = next(each["value"] for each in pod["env"] if each["name"] == "OVN_SERVERS")
     assert servers.split(",")[2] == "ovn-northbound-2.ovn-northbound.net.svc.cluster.local"
-    assert made[SERVICE, "ovn-northbound"]["spec"]["publishNotReadyAddresses"]
+    assert created[SERVICE, "ovn-northbound"]["spec"]["publishNotReadyAddresses"]
 
 
 def test_encryption_changes_every_connection() -> None:
@@ -70,61 +95,69 @@ def test_encryption_changes_every_connection() -> None:
 
 def test_a_claim_that_exists_is_left_as_it_is() -> None:
     claim = {"spec": {"resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "old"}}
-    live = {"metadata": {"generation": 1}, "spec": {"volumeClaimTemplates": [claim]}}
-    view = a_view(known={(STATEFUL_SET, "ovn-northbound"): live}, northbound={"replicas": 1})
-    made = bodies(view, databases.NORTHBOUND)[STATEFUL_SET, "ovn-northbound"]
-    (template,) = made["spec"]["volumeClaimTemplates"]
+    meta = {"name": "ovn-northbound", "generation": 1}
+    live = {"metadata": meta, "spec": {"volumeClaimTemplates": [claim]}}
+    view = a_view((STATEFUL_SET, live), northbound={"replicas": 1})
+    created = bodies(view, databases.NORTHBOUND)[STATEFUL_SET, "ovn-northbound"]
+    (template,) = created["spec"]["volumeClaimTemplates"]
     assert template["spec"]["resources"]["requests"]["storage"] == "1Gi"
     assert template["spec"]["storageClassName"] == "old"
 
 
 def test_volumes_go_with_the_object_only_if_it_says_so() -> None:
     for policy in ("Retain", "Delete"):
-        made = bodies(a_view(deletionPolicy=policy), databases.SOUTHBOUND)
-        spec = made[STATEFUL_SET, "ovn-southbound"]["spec"]
+        created = bodies(a_view(deletionPolicy=policy), databases.SOUTHBOUND)
+        spec = created[STATEFUL_SET, "ovn-southbound"]["spec"]
         assert spec["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] == policy
 
 
 def test_hypervisors_wait_for_the_address_of_the_database() -> None:
-    assert list(hypervisors.switch_objects(a_view())) == []
-    service = {"spec": {"clusterIP": "10.96.0.7"}}
-    view = a_view(known={(SERVICE, "ovn-sb"): service}, nodes=[a_node()])
-    made = {each.kind: each.body for each in hypervisors.switch_objects(view)}
-    spec = made[DAEMON_SET]["spec"]["template"]["spec"]
+    assert list(hypervisors.ovs_objects(a_view())) == []
+    view = a_view((SERVICE, SOUTHBOUND_SERVICE), (NODE, a_node()))
+    created = {each.kind: each.body for each in hypervisors.ovs_objects(view)}
+    spec = created[DAEMON_SET]["spec"]["template"]["spec"]
     assert spec["nodeSelector"] == {"node-role.kubernetes.io/hypervisor": ""}
     assert spec["tolerations"] == [{"operator": "Exists"}]
 
 
 def test_a_node_of_another_network_is_left_alone() -> None:
-    view = a_view(known={(SERVICE, "ovn-sb"): {"spec": {"clusterIP": "10.96.0.7"}}})
-    held = View(view.cluster, view.observed, NOW, taken={"h1": "other/ovn"})
-    assert list(hypervisors.switch_objects(held)) == []
-    assert isinstance(hypervisors.switch_ready(held), Blocked)
+    older = {
+        "metadata": {
+            "name": "older",
+            "namespace": "other",
+            "creationTimestamp": "2025-01-01T00:00:00Z",
+            "uid": "older",
+        },
+        "spec": {},
+    }
+    held = a_view((SERVICE, SOUTHBOUND_SERVICE), (NODE, a_node()), (CLUSTER, older))
+    assert held.taken == {"h1": "other/older"}
+    assert list(hypervisors.ovs_objects(held)) == []
+    assert isinstance(hypervisors.ovs_ready(held), Blocked)
 
 
 def test_the_older_network_has_the_node() -> None:
-    def a_cluster(name: str, made: str) -> Object:
-        meta = {"name": name, "namespace": "n", "creationTimestamp": made, "uid": name}
+    def a_cluster(name: str, created: str) -> Object:
+        meta = {"name": name, "namespace": "n", "creationTimestamp": created, "uid": name}
         return {"metadata": meta, "spec": {"ovs": {"nodeSelector": {"rack": "1"}}}}
 
     node = a_node()
     node["metadata"]["labels"] = {"rack": "1"}
     old, new = a_cluster("old", "2026-01-01T00:00:00Z"), a_cluster("new", "2026-01-02T00:00:00Z")
-    assert members.taken([node], new, [old, new]) == {"h1": "n/old"}
-    assert members.taken([node], old, [old, new]) == {}
+    assert nodes.taken([node], new, [old, new]) == {"h1": "n/old"}
+    assert nodes.taken([node], old, [old, new]) == {}
 
 
 def test_the_tunnel_address_is_the_annotated_one_or_the_nodes_own() -> None:
     assert chassis.tunnel_address(a_node()) == "10.0.0.1"
     annotated = a_node(**{"ovn.c5c3.io/tunnel-address": "10.1.0.1/24"})
-    (wanted,) = chassis.objects(a_view(nodes=[annotated]))
+    (wanted,) = chassis.objects(a_view((NODE, annotated)))
     assert wanted.object.kind == CHASSIS
     assert wanted.object.body["spec"]["encapsulation"] == {"type": "geneve", "ip": "10.1.0.1"}
 
 
 def test_a_chassis_that_a_user_has_written_is_not_changed() -> None:
-    view = a_view(nodes=[a_node()])
-    written = View(view.cluster, view.observed, NOW, view.nodes, chassis={"h1": a_chassis()})
+    written = a_view((NODE, a_node()), (CHASSIS, a_chassis()))
     assert list(chassis.objects(written)) == []
 
 
@@ -158,9 +191,7 @@ def test_rows_become_records() -> None:
 
 def _status(record: Record | None, before: Any = None, *, later: timedelta = timedelta()) -> Any:
     live = {**a_chassis(), **({"status": before} if before else {})}
-    view = a_view()
-    records = {"h1": record} if record else {}
-    seen = View(view.cluster, view.observed, NOW + later, records=records)
+    seen = a_view(records={"h1": record} if record else {}, now=NOW + later)
     return chassis.status(seen, live)
 
 
@@ -170,12 +201,12 @@ def _record(*, age: timedelta | None = timedelta(), ip: str = "10.0.0.1") -> Rec
 
 
 def test_a_chassis_is_ready_when_it_answers() -> None:
-    told = _status(_record())
-    assert [(c["type"], c["status"]) for c in told["conditions"]] == [
+    status = _status(_record())
+    assert [(c["type"], c["status"]) for c in status["conditions"]] == [
         ("Ready", "True"),
         ("OVSConnected", "True"),
     ]
-    assert told["lastHeartbeat"] == "2026-01-15T12:00:00Z"
+    assert status["lastHeartbeat"] == "2026-01-15T12:00:00Z"
 
 
 def test_reasons_of_a_chassis_that_is_not_ready() -> None:
@@ -189,19 +220,19 @@ def test_reasons_of_a_chassis_that_is_not_ready() -> None:
         assert _status(record)["conditions"][0]["reason"] == reason
 
 
-def test_heartbeats_are_told_twice_an_hour_only() -> None:
+def test_heartbeats_are_written_twice_an_hour_only() -> None:
     first = _status(_record())
     soon = timedelta(minutes=29)
     assert _status(_record(age=-soon), first, later=soon) == first
     late = timedelta(minutes=31)
-    told = _status(_record(age=-late), first, later=late)
-    assert told["lastHeartbeat"] == "2026-01-15T12:31:00Z"
-    assert told["registeredAt"] == first["registeredAt"]
+    status = _status(_record(age=-late), first, later=late)
+    assert status["lastHeartbeat"] == "2026-01-15T12:31:00Z"
+    assert status["registeredAt"] == first["registeredAt"]
 
 
 def test_controllers_wait_for_silent_hypervisors() -> None:
     rolled_out = {
-        "metadata": {"generation": 1},
+        "metadata": {"name": "ovn-controller", "generation": 1},
         "status": {
             "observedGeneration": 1,
             "desiredNumberScheduled": 1,
@@ -209,7 +240,8 @@ def test_controllers_wait_for_silent_hypervisors() -> None:
             "updatedNumberScheduled": 1,
         },
     }
-    view = a_view(nodes=[a_node()], known={(DAEMON_SET, "ovn-controller"): rolled_out})
-    silent = View(view.cluster, view.observed, NOW, view.nodes, {}, {"h1": a_chassis()}, {})
+    silent = a_view((NODE, a_node()), (DAEMON_SET, rolled_out), (CHASSIS, a_chassis()), records={})
     verdict = hypervisors.controller_ready(silent)
-    assert verdict == Waiting("ChassisMissing", "0/1 hypervisors answer, 'h1' does not")
+    assert verdict == Waiting(
+        "ChassisMissing", "0/1 hypervisors registered and alive; missing: 'h1'"
+    )

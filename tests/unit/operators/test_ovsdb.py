@@ -11,7 +11,7 @@ from ssl import PROTOCOL_TLS_SERVER, SSLContext
 import pytest
 
 from cobaltcore.operators.ovn import ovsdb
-from cobaltcore.operators.ovn.ovsdb import Address, DatabaseFault, Pair
+from cobaltcore.operators.ovn.ovsdb import Address, ClientCertificate, DatabaseFault
 from cobaltcore.runtime import certificates
 
 
@@ -69,8 +69,10 @@ async def test_a_server_of_another_authority_is_not_spoken_to(tmp_path: Path) ->
     tls.load_cert_chain(tmp_path / "pair")
     texts = pair.certificate.decode(), pair.key.decode()
     async with server(answer({}), tls=tls) as port:
-        known = Address("127.0.0.1", port, Pair(*texts, authority.certificate.decode()))
+        known = Address(
+            "127.0.0.1", port, ClientCertificate(*texts, authority.certificate.decode())
+        )
         assert await ovsdb.transact(known, "db", [{"op": "select"}]) == [[]]
-        stranger = Address("127.0.0.1", port, Pair(*texts, other.certificate.decode()))
+        foreign = Address("127.0.0.1", port, ClientCertificate(*texts, other.certificate.decode()))
         with pytest.raises(DatabaseFault, match="certificate"):
-            await ovsdb.transact(stranger, "db", [])
+            await ovsdb.transact(foreign, "db", [])

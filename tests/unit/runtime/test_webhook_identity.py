@@ -38,7 +38,7 @@ def test_another_host_needs_another_certificate(known: Identity) -> None:
     assert renewed.serving != known.serving
 
 
-def test_an_old_authority_stays_trusted_beside_its_successor(known: Identity) -> None:
+def test_an_old_ca_stays_trusted_next_to_its_successor(known: Identity) -> None:
     renewed = webhook_identity.current(known, HOSTS, now=NOW + timedelta(days=2500))
     trusted = certificates.split(renewed.bundle)
     assert trusted[1] == known.authority.certificate
@@ -47,6 +47,6 @@ def test_an_old_authority_stays_trusted_beside_its_successor(known: Identity) ->
 
 
 @pytest.mark.parametrize("broken", [b"", b"no certificate"])
-def test_what_cannot_be_read_is_made_anew(known: Identity, broken: bytes) -> None:
+def test_an_unreadable_identity_is_replaced(known: Identity, broken: bytes) -> None:
     damaged = Identity(broken, known.authority_key, Pair(broken, broken))
-    assert certificates.fits(webhook_identity.current(damaged, HOSTS, now=NOW).serving)
+    assert certificates.key_matches(webhook_identity.current(damaged, HOSTS, now=NOW).serving)

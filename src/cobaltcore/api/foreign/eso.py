@@ -94,7 +94,7 @@ class ExternalSecretSpec(Struct):
 
 
 class SyncStatus(Conditions):
-    """When values were last carried over; the condition `Ready` says whether it worked."""
+    """When values were last synced; the condition `Ready` is the result."""
 
     refresh_time: str | None = None
     synced_resource_version: str = ""
@@ -113,14 +113,14 @@ class ExternalSecretStatus(SyncStatus):
 
 
 class PushRemoteRef(Struct):
-    """Where in the store a value goes."""
+    """Where in the store a value is written."""
 
     remote_key: str
     property: str | None = None
 
 
 class PushMatch(Struct):
-    """One key of the Secret, or all of it, and where it goes."""
+    """One key of the Secret, or all of it, and where it is written."""
 
     secret_key: str | None = None
     remote_ref: PushRemoteRef
@@ -145,7 +145,7 @@ class PushSelector(Struct):
 
 
 class PushSecretSpec(Struct):
-    """A Secret whose values go to a store."""
+    """A Secret whose values are pushed to a store."""
 
     secret_store_refs: list[StoreRef]
     selector: PushSelector

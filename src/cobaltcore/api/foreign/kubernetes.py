@@ -29,9 +29,7 @@ HORIZONTAL_POD_AUTOSCALER = Kind(
 POD_DISRUPTION_BUDGET = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
 
 ENDPOINT_SLICE = Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
-INGRESS = Kind("networking.k8s.io", "v1", "Ingress", "ingresses")
 NETWORK_POLICY = Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
-HTTP_ROUTE = Kind("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes")
 
 LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases")
 PRIORITY_CLASS = Kind(
@@ -142,7 +140,7 @@ class NodeAddress(Struct):
 
 
 class NodeStatus(Struct):
-    """What a Node says about itself."""
+    """Status of a Node."""
 
     addresses: list[NodeAddress] = []
     capacity: dict[str, str] = {}

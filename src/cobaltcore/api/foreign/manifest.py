@@ -14,7 +14,7 @@ ViewT = TypeVar("ViewT", bound=Struct)
 
 
 def manifest(kind: Kind, key: Key, spec: Struct) -> Object:
-    """Make the object of `kind` that asks for `spec`."""
+    """Create the object of `kind` with `spec`."""
     metadata = {"name": key.name}
     if kind.namespaced:
         metadata["namespace"] = key.namespace

@@ -71,7 +71,7 @@ class Storage(Struct):
 
 
 class Metrics(Struct):
-    """The exporter beside the server."""
+    """The exporter, a sidecar of the server."""
 
     enabled: bool
 

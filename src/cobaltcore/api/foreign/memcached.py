@@ -33,7 +33,7 @@ class HighAvailability(Struct):
 
 
 class Monitoring(Struct):
-    """The exporter beside the server."""
+    """The exporter, a sidecar of the server."""
 
     enabled: bool
     exporter_image: str | None = None

@@ -96,7 +96,7 @@ class ClusterStatus(ConditionedStatus):
 
 
 class VhostSpec(Struct):
-    """A name space of queues and exchanges."""
+    """A virtual host: queues and exchanges of their own."""
 
     name: str
     rabbitmq_cluster_reference: ClusterReference
@@ -105,7 +105,7 @@ class VhostSpec(Struct):
 
 
 class UserSpec(Struct):
-    """An account; name and password come from the imported Secret, or are made up."""
+    """An account; name and password come from the imported Secret, or are generated."""
 
     rabbitmq_cluster_reference: ClusterReference
     import_credentials_secret: LocalRef | None = None

@@ -78,7 +78,7 @@ class CephClusterSpec(Struct):
 
 
 class HealthDetail(Struct):
-    """One thing that Ceph complains about."""
+    """One health check of Ceph."""
 
     severity: str = ""
     message: str = ""
@@ -93,7 +93,7 @@ class Capacity(Struct):
 
 
 class CephHealth(Struct):
-    """What Ceph says about itself."""
+    """Health and capacity that Ceph reports."""
 
     fsid: str = ""
     health: str = ""
@@ -104,7 +104,7 @@ class CephHealth(Struct):
 
 
 class RunningVersion(Struct):
-    """The Ceph that runs."""
+    """Observed state of Ceph."""
 
     image: str = ""
     version: str = ""
@@ -217,7 +217,7 @@ class CephFilesystemSpec(Struct):
 
 
 class Gateway(Struct):
-    """The daemons that speak S3 and Swift."""
+    """The gateways that serve S3 and Swift."""
 
     instances: int
     port: int | None = None

@@ -42,7 +42,7 @@ class Monitor(Struct):
 
 
 class Metrics(Struct):
-    """The exporter beside the server."""
+    """The exporter, a sidecar of the server."""
 
     enabled: bool
     monitor: Monitor | None = None

@@ -9,7 +9,6 @@ HELP = "print the CustomResourceDefinitions of all kinds"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "kinds", nargs="*", metavar="KIND", help="only these, for example Keystone"
     )
@@ -17,12 +16,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print manifests as YAML."""
     known = {definition.kind.kind.lower(): definition for definition in base.definitions()}
     wanted = [name.lower() for name in arguments.kinds] or list(known)
     unknown = [name for name in wanted if name not in known]
     if unknown:
         names = ", ".join(sorted(definition.kind.kind for definition in known.values()))
-        raise errors.CommandError(f"there is no kind {unknown[0]!r}", hint=f"kinds are {names}")
+        raise errors.CommandError(f'there is no kind "{unknown[0]}"', hint=f"kinds are {names}")
     output.data(crd.to_yaml([crd.manifest(known[name]) for name in wanted]))
     return 0

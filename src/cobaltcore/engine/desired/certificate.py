@@ -1,4 +1,4 @@
-"""The certificate of an endpoint, made by cert-manager. Pure."""
+"""The certificate of an endpoint, issued by cert-manager. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -10,9 +10,9 @@ from cobaltcore.engine.desired import secret
 from cobaltcore.runtime.meta import Desired, Key, Object
 
 FILE = "clouds.yaml"
-AUTHORITY = "cacert"
+CA_BUNDLE = "cacert"
 """Key of the CA certificates that K-ORC trusts."""
-AUTHORITY_PATH = "/etc/openstack/cacert"
+CA_BUNDLE_PATH = "/etc/openstack/cacert"
 """Where programs find them when the Secret is mounted at /etc/openstack."""
 
 
@@ -25,7 +25,7 @@ class Login:
     password: str = field(repr=False)
     project: str
     region: str
-    authority: str = ""
+    ca_bundle: str = ""
     """CA certificates in PEM; empty for those of the system."""
 
 
@@ -45,15 +45,15 @@ def clouds(key: Key, cloud: str, login: Login, *, labels: Mapping[str, str]) -> 
         "identity_api_version": 3,
     }
     values = {}
-    if login.authority:
-        entry["cacert"] = AUTHORITY_PATH
-        values[AUTHORITY] = login.authority
+    if login.ca_bundle:
+        entry["cacert"] = CA_BUNDLE_PATH
+        values[CA_BUNDLE] = login.ca_bundle
     values[FILE] = yaml.safe_dump({"clouds": {cloud: entry}}, sort_keys=True)
     return secret.secret(key, values, labels=labels)
 
 
 def entry_of(obj: Object | None, cloud: str) -> tuple[dict[str, Any], str] | None:
-    """A cloud of a Secret and the certificates beside it; None if it is not there."""
+    """A cloud of a Secret and its CA bundle; None if there is no such cloud."""
     text = secret.text(obj, FILE)
     try:
         content = yaml.safe_load(text) if text is not None else None
@@ -63,4 +63,4 @@ def entry_of(obj: Object | None, cloud: str) -> tuple[dict[str, Any], str] | Non
     entry = known.get(cloud) if isinstance(known, dict) else None
     if not isinstance(entry, dict) or not isinstance(entry.get("auth"), dict):
         return None
-    return entry, secret.text(obj, AUTHORITY) or ""
+    return entry, secret.text(obj, CA_BUNDLE) or ""

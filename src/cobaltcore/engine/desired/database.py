@@ -1,4 +1,4 @@
-"""Objects that make a database on a MariaDB, and the address to reach it. Pure."""
+"""Database, user and grant on a MariaDB, and the DSN. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,12 +25,13 @@ def dsn(account: Account, database: str, *, ca_file: str = "") -> str:
     """The connection string of a database; passwords may hold any character."""
     login = f"{quote(account.username, safe='')}:{quote(account.password, safe='')}"
     query = "?charset=utf8" + (f"&ssl_ca={ca_file}" if ca_file else "")
-    return f"mysql+pymysql://{login}@{account.host}:{account.port}/{database}{query}"
+    host = f"[{account.host}]" if ":" in account.host else account.host
+    return f"mysql+pymysql://{login}@{host}:{account.port}/{database}{query}"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The user that owns databases, and what becomes of them."""
+class Owner:
+    """The user that owns databases, and whether they are kept."""
 
     username: str
     password_secret: str
@@ -39,47 +40,45 @@ class Wanted:
 
     @property
     def policy(self) -> mariadb.CleanupPolicy:
-        """The same in the server's operator's words."""
+        """The same as a field of mariadb-operator."""
         return "Skip" if self.keep else "Delete"
 
 
-def user(cluster: Key, name: str, wanted: Wanted, labels: Mapping[str, str]) -> Desired:
+def user(cluster: Key, name: str, owner: Owner, labels: Mapping[str, str]) -> Desired:
     """The user that a service logs in as, for all its databases."""
     spec = mariadb.UserSpec(
         maria_db_ref=mariadb.MariaDBRef(name=cluster.name),
-        name=wanted.username,
+        name=owner.username,
         host="%",
-        password_secret_key_ref=mariadb.SecretKeyRef(name=wanted.password_secret, key="password"),
-        cleanup_policy=wanted.policy,
+        password_secret_key_ref=mariadb.SecretKeyRef(name=owner.password_secret, key="password"),
+        cleanup_policy=owner.policy,
         # Pools of many processes share one user; the operator's default of 10 starves them.
         max_user_connections=0,
     )
-    return _made(mariadb.USER, Key(cluster.namespace, name), spec, labels)
+    return _desired(mariadb.USER, Key(cluster.namespace, name), spec, labels)
 
 
 def objects(
-    cluster: Key, name: str, database: str, wanted: Wanted, labels: Mapping[str, str]
+    cluster: Key, name: str, database: str, owner: Owner, labels: Mapping[str, str]
 ) -> Iterator[Desired]:
     """A database and the grant on it, both called `name`."""
     reference = mariadb.MariaDBRef(name=cluster.name)
     key = Key(cluster.namespace, name)
-    made = mariadb.DatabaseSpec(
-        maria_db_ref=reference, name=database, cleanup_policy=wanted.policy
-    )
-    yield _made(mariadb.DATABASE, key, made, labels)
+    spec = mariadb.DatabaseSpec(maria_db_ref=reference, name=database, cleanup_policy=owner.policy)
+    yield _desired(mariadb.DATABASE, key, spec, labels)
     grant = mariadb.GrantSpec(
         maria_db_ref=reference,
         privileges=["ALL PRIVILEGES"],
         database=database,
         table="*",
-        username=wanted.username,
+        username=owner.username,
         host="%",
-        cleanup_policy=wanted.policy,
+        cleanup_policy=owner.policy,
     )
-    yield _made(mariadb.GRANT, key, grant, labels)
+    yield _desired(mariadb.GRANT, key, grant, labels)
 
 
-def _made(kind: Kind, key: Key, spec: Struct, labels: Mapping[str, str]) -> Desired:
+def _desired(kind: Kind, key: Key, spec: Struct, labels: Mapping[str, str]) -> Desired:
     meta = {"name": key.name, "namespace": key.namespace, "labels": dict(labels)}
     body: dict[str, Any] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}
     return Desired(kind, body)

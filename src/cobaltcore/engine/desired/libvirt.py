@@ -1,21 +1,22 @@
 """libvirt and QEMU on hypervisor nodes: one DaemonSet and the certificate of its listener. Pure.
 
-Servers outlive the pod. QEMU is started by libvirtd, so libvirtd leaves the pod's control groups for
-one of the node before it starts anything; sockets, the state of servers and their disks are
-directories of the node, where the next libvirtd finds them.
+Servers outlive the pod. QEMU is started by libvirtd, so libvirtd moves from the pod's cgroup to one
+of the node before it starts anything; sockets, the state of servers and their disks are directories
+of the node, where the next libvirtd finds them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import Any
 
 from cobaltcore.api.blocks import Image, IssuerRef
 from cobaltcore.api.foreign.certmanager import CERTIFICATE
-from cobaltcore.api.pods import PodSettings, PullSecret
-from cobaltcore.engine.desired import configmap, hostpods, pods, workload
-from cobaltcore.engine.desired.hostpods import Container, HostPath
-from cobaltcore.engine.desired.pods import Mount
+from cobaltcore.api.pods import PodSettings, PullSecret, Resources
+from cobaltcore.engine.desired import configmap, containers, placement, probes, workload
+from cobaltcore.engine.desired.containers import Container, PodField, SecurityContext
+from cobaltcore.engine.desired.pods import Pod
+from cobaltcore.engine.desired.probes import Exec, Probe
+from cobaltcore.engine.desired.volumes import ConfigMap, HostPath, Secret, Volume, host_path
 from cobaltcore.runtime.meta import Desired, Key
 
 SOCKET = "/run/libvirt/libvirt-sock"
@@ -24,33 +25,29 @@ VIRT_TYPE = "/run/libvirt/virt-type"
 INSTANCES = "/var/lib/nova/instances"
 TCP_PORT, TLS_PORT = 16509, 16514
 MIGRATION_PORTS = (49152, 49215)
-PROGRAMS, TLS = "/etc/libvirt-programs", "/etc/libvirt-tls"
+SETTINGS, TLS = "/etc/libvirt-settings", "/etc/libvirt-tls"
 KEYS = "/run/libvirt/cobaltcore-pki"
-TESTED_SIZE: Mapping[str, Any] = {
-    "requests": {"cpu": "50m", "memory": "64Mi"},
-    "limits": {"memory": "1Gi"},
-}
-SMALL: Mapping[str, Any] = {
-    "requests": {"cpu": "5m", "memory": "16Mi"},
-    "limits": {"memory": "128Mi"},
-}
-PATHS = (
-    HostPath("run", "/run/libvirt"),
-    HostPath("state", "/var/lib/libvirt"),
-    HostPath("cache", "/var/cache/libvirt"),
-    HostPath("log", "/var/log/libvirt"),
-    HostPath("settings", "/etc/libvirt/qemu"),
-    HostPath("secrets", "/etc/libvirt/secrets"),
-    HostPath("instances", INSTANCES, propagation="Bidirectional"),
-    HostPath("openvswitch", "/run/openvswitch"),
-    HostPath("devices", "/dev"),
-    HostPath("control-groups", "/sys/fs/cgroup", "/host/cgroup", type="Directory"),
+TESTED_SIZE = Resources(requests={"cpu": "50m", "memory": "64Mi"}, limits={"memory": "1Gi"})
+SMALL = Resources(requests={"cpu": "5m", "memory": "16Mi"}, limits={"memory": "128Mi"})
+RUN = host_path("run", "/run/libvirt")
+HOST_PATHS = (
+    RUN,
+    host_path("state", "/var/lib/libvirt"),
+    host_path("cache", "/var/cache/libvirt"),
+    host_path("log", "/var/log/libvirt"),
+    host_path("settings", "/etc/libvirt/qemu"),
+    host_path("secrets", "/etc/libvirt/secrets"),
+    Volume("instances", INSTANCES, HostPath(INSTANCES), propagation="Bidirectional"),
+    host_path("openvswitch", "/run/openvswitch"),
+    host_path("devices", "/dev"),
+    Volume("cgroups", "/host/cgroup", HostPath("/sys/fs/cgroup", type="Directory")),
 )
+PING = ("virsh", "--connect", "qemu:///system", "uri")
 
 
 @dataclass(frozen=True, slots=True)
 class Libvirt:
-    """What the user says about libvirt on the hypervisors."""
+    """The configuration of libvirt on the hypervisors."""
 
     image: Image
     settings: PodSettings = field(default_factory=PodSettings)
@@ -61,56 +58,60 @@ class Libvirt:
     """Names of all hypervisor nodes, by which they call each other."""
 
 
-def objects(key: Key, given: Libvirt, *, labels: Mapping[str, str]) -> Iterator[Desired]:
+def objects(key: Key, libvirt: Libvirt, *, labels: Mapping[str, str]) -> Iterator[Desired]:
     """The DaemonSet, what runs in it, and the certificate if migrations are encrypted."""
     selector = {k: v for k, v in labels.items() if k != "app.kubernetes.io/managed-by"}
     secret = f"{key.name}-tls"
-    if given.issuer is not None:
-        yield _certificate(Key(key.namespace, secret), given.issuer, given.hosts, labels)
-    programs = configmap.config_map(
-        Key(key.namespace, f"{key.name}-programs"), _files(is_encrypted=bool(given.issuer)), labels
+    if libvirt.issuer is not None:
+        yield _certificate(Key(key.namespace, secret), libvirt.issuer, libvirt.hosts, labels)
+    settings = configmap.config_map(
+        Key(key.namespace, f"{key.name}-settings"),
+        _files(is_encrypted=bool(libvirt.issuer)),
+        labels,
     )
-    yield programs
-    mounts = [Mount("programs", PROGRAMS, config_map=programs.key.name)]
-    if given.issuer is not None:
-        mounts.append(Mount("tls", TLS, secret=secret, mode=0o400))
-    container = Container(
-        "libvirtd",
-        given.image,
-        ("python3", f"{PROGRAMS}/start_libvirt.py"),
-        volumes=[*PATHS, *mounts],
-        node_environment={"NODE_ADDRESS": "status.hostIP", "NODE_NAME": "spec.nodeName"},
-        probes={
-            **hostpods.asked(["virsh", "--connect", "qemu:///system", "uri"]),
-            "livenessProbe": {
-                "exec": {"command": ["virsh", "--connect", "qemu:///system", "uri"]},
-                "timeoutSeconds": 30,
-                "periodSeconds": 60,
-                "failureThreshold": 5,
-            },
-        },
-        resources=pods.resources(TESTED_SIZE, given.settings),
-    )
-    certificates = Container(
-        "certificates",
-        given.image,
-        ("python3", f"{PROGRAMS}/start_libvirt.py", "certificates"),
-        volumes=[PATHS[0], *mounts],
-        capabilities=(),
-        resources=SMALL,
-    )
-    template = hostpods.template(
-        [container, certificates] if given.issuer is not None else [container],
+    yield settings
+    volumes = [Volume("config", SETTINGS, ConfigMap(settings.key.name))]
+    if libvirt.issuer is not None:
+        volumes.append(Volume("tls", TLS, Secret(secret, mode=0o400)))
+    pod = Pod(
+        containers=list(_containers(libvirt, volumes)),
         labels=labels,
-        annotations={},
-        settings={
-            **hostpods.placement(given.settings, given.pull_secrets),
-            # In a namespace of the pod, servers would end with its first process.
-            "hostPID": True,
-            "terminationGracePeriodSeconds": 20,
-        },
+        placement=placement.on_hypervisors(libvirt.settings),
+        pull_secrets=libvirt.pull_secrets,
+        host_network=True,
+        # In a namespace of the pod, servers would end with its first process.
+        host_pid=True,
+        grace_period_seconds=20,
     )
-    yield workload.daemon_set(key, selector=selector, labels=labels, template=template)
+    yield workload.daemon_set(key, selector=selector, pod=pod)
+
+
+def _containers(libvirt: Libvirt, volumes: Sequence[Volume]) -> Iterator[Container]:
+    """libvirtd, and the sidecar that installs renewed certificates."""
+    alive = Probe(Exec(PING), period_seconds=60, timeout_seconds=30, failure_threshold=5)
+    yield Container(
+        "libvirtd",
+        libvirt.image,
+        ("cobalt-agent", "libvirt", "libvirtd"),
+        volumes=[*HOST_PATHS, *volumes],
+        environment={
+            "NODE_ADDRESS": PodField("status.hostIP"),
+            "NODE_NAME": PodField("spec.nodeName"),
+        },
+        probes=probes.by_command(*PING, liveness=alive),
+        resources=containers.resources(TESTED_SIZE, libvirt.settings),
+        security=SecurityContext("privileged", writable_root=True),
+    )
+    if libvirt.issuer is not None:
+        yield Container(
+            "certificates",
+            libvirt.image,
+            ("cobalt-agent", "libvirt", "certificates"),
+            volumes=[RUN, *volumes],
+            probes=probes.by_command("cobalt-agent", "ready", "libvirt", "certificates"),
+            resources=SMALL,
+            security=SecurityContext("root", writable_root=True),
+        )
 
 
 def _certificate(
@@ -131,16 +132,14 @@ def _certificate(
 
 
 def _files(*, is_encrypted: bool) -> dict[str, str]:
-    folder = resources.files("cobaltcore.engine.inside")
     return {
-        "start_libvirt.py": folder.joinpath("start_libvirt.py").read_text(),
         "libvirtd.conf": _libvirtd_conf(is_encrypted=is_encrypted),
         "qemu.conf": _qemu_conf(is_encrypted=is_encrypted),
     }
 
 
 def _libvirtd_conf(*, is_encrypted: bool) -> str:
-    """LISTEN is replaced by the address of the node, IDENTITY by what tells it from others."""
+    """LISTEN is replaced by the address of the node, IDENTITY by a UUID of its own."""
     shared = """\
 unix_sock_group = "root"
 auth_unix_rw = "none"
@@ -165,7 +164,7 @@ ca_file = "{KEYS}/ca.crt"
 
 
 def _qemu_conf(*, is_encrypted: bool) -> str:
-    """Servers are kept apart by the control group of the node, not by ones of libvirt."""
+    """Servers are kept apart by the cgroup of the node, not by cgroups of libvirt."""
     first, last = MIGRATION_PORTS
     lines = [
         'user = "root"',

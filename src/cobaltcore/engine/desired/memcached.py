@@ -1,20 +1,36 @@
 """Memcached servers with names of their own, so that clients can hash keys over them. Pure."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from decimal import Decimal
 
 from cobaltcore.api.blocks import Image
-from cobaltcore.api.foreign.kubernetes import POD_DISRUPTION_BUDGET, SERVICE, STATEFUL_SET
-from cobaltcore.engine.desired import pods
+from cobaltcore.api.foreign.kubernetes import SERVICE
+from cobaltcore.api.pods import Resources
+from cobaltcore.engine.desired import workload
+from cobaltcore.engine.desired.containers import Container, Port
+from cobaltcore.engine.desired.pods import Pod
+from cobaltcore.engine.desired.probes import Probe, Probes, TcpSocket
+from cobaltcore.engine.desired.statefulset import stateful_set
 from cobaltcore.runtime.meta import Desired, Key
 
 PORT = 11211
-_UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+_UNITS = {
+    **{f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", start=1)},
+    **{letter: 1000**power for power, letter in enumerate("kMGTPE", start=1)},
+    "m": Decimal("0.001"),
+    "": 1,
+}
 OVERHEAD_MEBIBYTES = 32
 
 
 def memcached(
-    key: Key, *, image: Image, replicas: int, memory: str, labels: Mapping[str, str]
+    key: Key,
+    *,
+    image: Image,
+    replicas: int,
+    memory: str,
+    labels: Mapping[str, str],
+    resources: Resources | None = None,
 ) -> Iterator[Desired]:
     """A StatefulSet, the Service that names its pods, and a budget that keeps most of them."""
     selector = {k: v for k, v in labels.items() if k != "app.kubernetes.io/managed-by"}
@@ -28,34 +44,28 @@ def memcached(
         },
     )
     size = mebibytes(memory)
-    container = pods.Container(
+    container = Container(
         "memcached",
         image,
         ("memcached", "-m", str(size), "-c", "4096", "-l", "0.0.0.0", "-p", str(PORT)),  # noqa: S104
-        port=PORT,
-        probes={
-            "readinessProbe": {"tcpSocket": {"port": PORT}, "periodSeconds": 2},
-            "livenessProbe": {"tcpSocket": {"port": PORT}, "periodSeconds": 10},
-        },
-        resources={
-            "requests": {"cpu": "10m", "memory": "16Mi"},
-            "limits": {"memory": f"{size + OVERHEAD_MEBIBYTES}Mi"},
-        },
+        ports=[Port("api", PORT)],
+        probes=Probes(
+            readiness=Probe(TcpSocket(PORT), period_seconds=2),
+            liveness=Probe(TcpSocket(PORT), period_seconds=10),
+        ),
+        resources=resources
+        or Resources(
+            requests={"cpu": "10m", "memory": "16Mi"},
+            limits={"memory": f"{size + OVERHEAD_MEBIBYTES}Mi"},
+        ),
     )
-    spec: dict[str, Any] = {
-        "serviceName": key.name,
-        "replicas": replicas,
-        "podManagementPolicy": "Parallel",
-        "selector": {"matchLabels": selector},
-        "template": pods.template([container], labels=labels, annotations={}, settings={}),
-    }
-    yield Desired(STATEFUL_SET, {"metadata": meta, "spec": spec})
-    budget = {"maxUnavailable": 1, "selector": {"matchLabels": selector}}
-    yield Desired(POD_DISRUPTION_BUDGET, {"metadata": meta, "spec": budget})
+    pod = Pod(containers=[container], labels=labels)
+    yield stateful_set(key, replicas=replicas, selector=selector, pod=pod)
+    yield workload.disruption_budget(key, selector=selector, labels=labels)
 
 
 def mebibytes(quantity: str) -> int:
     """A memory quantity in whole mebibytes, as Memcached wants it."""
-    unit = quantity[-2:]
-    size = int(quantity[:-2]) * _UNITS[unit] if unit in _UNITS else int(quantity)
-    return max(1, size // 2**20)
+    number = quantity.rstrip("ikmKMGTPE")
+    size = Decimal(number) * _UNITS[quantity.removeprefix(number)]
+    return max(1, int(size) // 2**20)

@@ -1,4 +1,4 @@
-"""Objects that make a virtual host on a RabbitMQ, and the address to reach it. Pure."""
+"""Virtual host, user and permission on a RabbitMQ, and the transport URL. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def user(cluster: Key, name: str, login_secret: str, labels: Mapping[str, str]) 
         rabbitmq_cluster_reference=rabbitmq.ClusterReference(name=cluster.name),
         import_credentials_secret=rabbitmq.LocalRef(name=login_secret),
     )
-    return _made(rabbitmq.USER, Key(cluster.namespace, name), spec, labels)
+    return _desired(rabbitmq.USER, Key(cluster.namespace, name), spec, labels)
 
 
 def objects(
@@ -34,18 +34,18 @@ def objects(
     """A virtual host and the permission of `user` on it, both called `name`."""
     reference = rabbitmq.ClusterReference(name=cluster.name)
     key = Key(cluster.namespace, name)
-    made = rabbitmq.VhostSpec(name=virtual_host, rabbitmq_cluster_reference=reference)
-    yield _made(rabbitmq.VHOST, key, made, labels)
+    spec = rabbitmq.VhostSpec(name=virtual_host, rabbitmq_cluster_reference=reference)
+    yield _desired(rabbitmq.VHOST, key, spec, labels)
     permission = rabbitmq.PermissionSpec(
         rabbitmq_cluster_reference=reference,
         vhost=virtual_host,
         user_reference=rabbitmq.LocalRef(name=user),
         permissions=rabbitmq.Permissions(configure=".*", write=".*", read=".*"),
     )
-    yield _made(rabbitmq.PERMISSION, key, permission, labels)
+    yield _desired(rabbitmq.PERMISSION, key, permission, labels)
 
 
-def _made(kind: Kind, key: Key, spec: Struct, labels: Mapping[str, str]) -> Desired:
+def _desired(kind: Kind, key: Key, spec: Struct, labels: Mapping[str, str]) -> Desired:
     meta = {"name": key.name, "namespace": key.namespace, "labels": dict(labels)}
     body: dict[str, Any] = {"metadata": meta, "spec": msgspec.to_builtins(spec)}
     return Desired(kind, body)

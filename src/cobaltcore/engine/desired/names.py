@@ -1,16 +1,24 @@
 """Every label, annotation and child name in one place. Pure."""
 
 PART_OF = "cobaltcore"
+NAME = "app.kubernetes.io/name"
+INSTANCE = "app.kubernetes.io/instance"
+COMPONENT = "app.kubernetes.io/component"
 CONFIG_DIGEST = "c5c3.io/config-digest"
 SECRET_DIGEST = "c5c3.io/secret-digest"  # noqa: S105 the name of an annotation
 ROTATED_AT = "c5c3.io/rotated-at"
 USER_ID = 42424
 VENV = "/var/lib/openstack"
 ENVIRONMENT = "environment"
-"""How the Secret ends that holds options which must not be in a ConfigMap."""
+"""Suffix of the Secret with options that must not be in a ConfigMap."""
 HYPERVISORS = {"node-role.kubernetes.io/hypervisor": ""}
-"""Labels of nodes that servers run on."""
+"""Label of hypervisor nodes."""
 METADATA_SECRET_KEY = "metadata_proxy_shared_secret"  # noqa: S105 the name of a key
+
+
+MARIADB, RABBITMQ, MEMCACHED, VALKEY = "mariadb", "rabbitmq", "memcached", "valkey"
+"""Backing services of a ControlPlane."""
+ADMIN_SECRET = "keystone-admin-credentials"  # noqa: S105 the name of a Secret
 
 
 def labels(service: str, instance: str, component: str = "") -> dict[str, str]:
@@ -24,8 +32,18 @@ def labels(service: str, instance: str, component: str = "") -> dict[str, str]:
 
 def selector(service: str, instance: str, component: str = "") -> dict[str, str]:
     """The labels that never change, by which pods are found."""
-    found = {"app.kubernetes.io/name": service, "app.kubernetes.io/instance": instance}
-    return found | ({"app.kubernetes.io/component": component} if component else {})
+    found = {NAME: service, INSTANCE: instance}
+    return found | ({COMPONENT: component} if component else {})
+
+
+def database_secret(service: str) -> str:
+    """The Secret with a service's database login."""
+    return f"{service}-db-credentials"
+
+
+def messaging_secret(service: str) -> str:
+    """The Secret with a service's RabbitMQ login."""
+    return f"{service}-rabbitmq-credentials"
 
 
 def certificate_secret(instance: str) -> str:

@@ -1,77 +1,65 @@
 """The service catalogue: an entry and three addresses for every service, in the region. Pure."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from importlib import resources
 
 from cobaltcore.api.foreign import korc
 from cobaltcore.api.foreign.kubernetes import JOB, POD
-from cobaltcore.engine.desired import job, pods
+from cobaltcore.api.pods import Resources
+from cobaltcore.engine.definition import AnyService
+from cobaltcore.engine.desired import job, names
 from cobaltcore.engine.desired import service as address
-from cobaltcore.engine.desired.pods import Container, Mount
+from cobaltcore.engine.desired.containers import Container, PodField, SecretKey
+from cobaltcore.engine.desired.pods import Pod
+from cobaltcore.engine.desired.volumes import Secret, Volume
+from cobaltcore.engine.part import CatalogEntry
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting
-from cobaltcore.operators.controlplane import certificates, identity, programs
+from cobaltcore.operators.controlplane import available, certificates, identity
 from cobaltcore.operators.controlplane.view import View
 from cobaltcore.runtime.meta import Desired, Kind
 
 INTERFACES = ("public", "internal", "admin")
 CA_DIR = "/etc/ssl/c5c3"
+SMALL = Resources(requests={"cpu": "10m", "memory": "32Mi"}, limits={"memory": "128Mi"})
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A service as the catalogue shows it."""
-
-    service: str
-    type: str
-    description: str
-    port: int
-    path: str = ""
+def wanted(view: View) -> list[tuple[AnyService, CatalogEntry]]:
+    """Services that are on, with their entries."""
+    return [
+        (service, entry)
+        for service in available.all_services()
+        if (entry := available.part_of(service).catalog) and available.is_on(service, view)
+    ]
 
 
-ENTRIES = (
-    Entry("glance", "image", "Images", 9292),
-    Entry("placement", "placement", "Inventory of resources", 8778),
-    Entry("nova", "compute", "Servers", 8774, "/v2.1"),
-    Entry("neutron", "network", "Networks", 9696),
-    Entry("cinder", "block-storage", "Volumes", 8776, "/v3"),
-)
-
-
-def wanted(view: View) -> list[Entry]:
-    """Entries of the services that are on."""
-    return [each for each in ENTRIES if view.toggle(each.service).enabled]
-
-
-def urls(view: View, entry: Entry) -> dict[str, str]:
+def urls(view: View, service: AnyService, entry: CatalogEntry) -> dict[str, str]:
     """The addresses of a service by interface."""
     scheme = "https" if certificates.is_on(view) else "http"
-    inside = f"{scheme}://{address.host(view.key(entry.service))}:{entry.port}{entry.path}"
-    public = view.toggle(entry.service).public_endpoint
+    internal = f"{scheme}://{address.host(view.sibling(service.name))}:{service.port}{entry.path}"
+    public = view.toggle(service.name).public_endpoint
     return {
-        "public": f"{public.rstrip('/')}{entry.path}" if public else inside,
-        "internal": inside,
-        "admin": inside,
+        "public": f"{public.rstrip('/')}{entry.path}" if public else internal,
+        "internal": internal,
+        "admin": internal,
     }
 
 
 def objects(view: View) -> Iterator[Desired]:
-    """Entries and addresses; once all of them are known, a Job that sets their region."""
-    for entry in wanted(view):
-        name = f"{entry.service}-service"
+    """Services and endpoints; once all of them are known, a Job that sets their region."""
+    for service, entry in wanted(view):
+        name = f"{service.name}-service"
         yield identity.managed(
             view,
             korc.SERVICE,
             name,
             korc.ServiceResource(
-                name=entry.service, type=entry.type, description=entry.description
+                name=service.name, type=entry.type, description=entry.description
             ),
         )
-        for interface, url in urls(view, entry).items():
+        for interface, url in urls(view, service, entry).items():
             yield identity.managed(
                 view,
                 korc.ENDPOINT,
-                f"{entry.service}-{interface}",
+                f"{service.name}-{interface}",
                 korc.EndpointResource(service_ref=name, interface=interface, url=url),  # type: ignore[arg-type]
             )
     if ids := _endpoint_ids(view):
@@ -80,11 +68,11 @@ def objects(view: View) -> Iterator[Desired]:
 
 def ready(view: View) -> Verdict:
     """Whether every entry is there and in its region."""
-    entries = wanted(view)
-    expected: list[tuple[Kind, str]] = [(korc.SERVICE, f"{e.service}-service") for e in entries]
-    expected += [(korc.ENDPOINT, f"{e.service}-{i}") for e in entries for i in INTERFACES]
+    names = [service.name for service, _ in wanted(view)]
+    expected: list[tuple[Kind, str]] = [(korc.SERVICE, f"{name}-service") for name in names]
+    expected += [(korc.ENDPOINT, f"{name}-{i}") for name in names for i in INTERFACES]
     verdict = identity.all_available(view, expected)
-    if not isinstance(verdict, Ready) or not entries:
+    if not isinstance(verdict, Ready) or not names:
         return verdict
     wanted_job = regions(view, _endpoint_ids(view))
     pods_of_it = view.observed.find(POD, "job", str(wanted_job.key))
@@ -97,40 +85,36 @@ def ready(view: View) -> Verdict:
 
 def regions(view: View, ids: list[str]) -> Desired:
     """The Job that puts endpoints into the region; other endpoints are another Job."""
-    source = resources.files(programs).joinpath("set_regions.py").read_text()
     trusted = certificates.trust_ref(view)
-    environment = {
+    environment: dict[str, str | SecretKey | PodField] = {
         "OS_AUTH_URL": identity.auth_url(view),
         "OS_USERNAME": "admin",
         "OS_PROJECT_NAME": "admin",
+        "OS_PASSWORD": SecretKey(names.ADMIN_SECRET, "password"),
     }
-    mounts = []
+    volumes = []
     if trusted is not None:
         environment["OS_CACERT"] = f"{CA_DIR}/ca.crt"
-        mounts.append(Mount("ca", CA_DIR, secret=trusted.name))
+        volumes.append(Volume("ca", CA_DIR, Secret(trusted.name)))
     region = view.spec.global_.region
     container = Container(
         "set-regions",
         view.image("keystone"),
-        ("python3", "-c", source, region, *ids),
-        mounts=mounts,
+        ("cobalt-agent", "keystone", "endpoint-regions", region, *ids),
+        volumes=volumes,
         environment=environment,
-        secret_environment={"OS_PASSWORD": (identity.ADMIN_SECRET, "password")},
-        resources={"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
+        resources=SMALL,
     )
-    labels = view.labels("catalogue")
-    template = pods.template([container], labels=labels, annotations={}, settings={})
-    return job.job(
-        view.key("catalogue-regions"), template=template, inputs=[region, *ids], labels=labels
-    )
+    pod = Pod(containers=[container], labels=view.labels("catalogue"))
+    return job.job(view.sibling("catalogue-regions"), pod=pod, inputs=[region, *ids])
 
 
 def _endpoint_ids(view: View) -> list[str]:
-    """What Keystone calls the endpoints; nothing until all of them are known."""
+    """IDs of the endpoints in Keystone; nothing until all of them are known."""
     found = []
-    for entry in wanted(view):
+    for service, _ in wanted(view):
         for interface in INTERFACES:
-            obj = view.get(korc.ENDPOINT, f"{entry.service}-{interface}")
+            obj = view.get(korc.ENDPOINT, f"{service.name}-{interface}")
             id_ = ((obj or {}).get("status") or {}).get("id")
             if not id_:
                 return []

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 
-from cobaltcore.api.blocks import NamespacedRef, SecretRef
+from cobaltcore.api.blocks import NamespacedRef, SecretKeyRef
 from cobaltcore.api.foreign import rook
 from cobaltcore.api.infrastructure import Ceph, CephPools
 from cobaltcore.api.storage import Rbd
+from cobaltcore.engine.definition import AnyService
+from cobaltcore.engine.part import CephAccess
 from cobaltcore.engine.verdict import Blocked, Ready, Verdict, Waiting
+from cobaltcore.operators.controlplane import available
 from cobaltcore.operators.controlplane.view import View
 from cobaltcore.runtime.meta import Desired
 
@@ -14,40 +17,41 @@ MON = "profile rbd"
 COPIES = 3
 
 
-def given(view: View) -> Ceph | None:
+def settings(view: View) -> Ceph | None:
     """The Ceph of the control plane, if it has one."""
     return view.spec.storage.ceph if view.spec.storage else None
 
 
 def is_used(view: View) -> bool:
     """Whether there is anything to make on it."""
-    ceph = given(view)
+    ceph = settings(view)
     return ceph is not None and ceph.cluster_ref is not None
 
 
-def pool_of(view: View, service: str) -> str:
-    """The pool that a service writes to."""
-    ceph = given(view)
-    pools = ceph.pools if ceph else CephPools()
-    return {"glance": pools.images, "cinder": pools.volumes, "nova": pools.ephemeral}[service]
-
-
-def rbd(view: View, service: str) -> Rbd | None:
+def rbd(view: View, service: AnyService) -> Rbd | None:
     """How a service reaches its pool; None without Ceph."""
-    ceph = given(view)
+    ceph = settings(view)
     if ceph is None:
         return None
-    pool = pool_of(view, service)
+    access = available.part_of(service).ceph
+    if access is None:
+        return None
+    pool, user = access.name(ceph.pools), service.name
     if ceph.cluster_ref is not None:
-        reference = NamespacedRef(name=service, namespace=ceph.cluster_ref.namespace)
+        reference = NamespacedRef(name=user, namespace=ceph.cluster_ref.namespace)
         return Rbd(
             pool=pool,
-            user=service,
-            ceph_secret_ref=SecretRef(name=client_secret(service)),
+            user=user,
+            ceph_secret_ref=SecretKeyRef(name=client_secret(user)),
             ceph_client_ref=reference,
         )
     assert ceph.secret_ref is not None  # noqa: S101 admission requires it with monitors
-    return Rbd(pool=pool, user=service, ceph_secret_ref=SecretRef(name=ceph.secret_ref.name))
+    return Rbd(
+        pool=pool,
+        user=user,
+        ceph_secret_ref=SecretKeyRef(name=ceph.secret_ref.name),
+        monitors=ceph.monitors,
+    )
 
 
 def client_secret(service: str) -> str:
@@ -56,8 +60,8 @@ def client_secret(service: str) -> str:
 
 
 def objects(view: View) -> Iterator[Desired]:
-    """A pool for each purpose and a key for each service; nobody's key opens more than it needs."""
-    ceph = given(view)
+    """A pool for each purpose, and for each service a key with least capabilities."""
+    ceph = settings(view)
     if ceph is None or _elsewhere(view):
         return
     pools = ceph.pools
@@ -67,20 +71,21 @@ def objects(view: View) -> Iterator[Desired]:
         spec = rook.CephBlockPoolSpec(
             failure_domain="host" if size > 1 else "osd", replicated=replicated
         )
-        made = view.made(rook.CEPH_BLOCK_POOL, pool, spec, "ceph")
+        made = view.child(rook.CEPH_BLOCK_POOL, pool, spec, "ceph")
         yield made._replace(kept=view.keeps_data)
-    own = {
-        name: f"profile rbd pool={pool_of(view, name)}" for name in ("glance", "cinder", "nova")
-    }
-    images = f"profile rbd-read-only pool={pools.images}"
-    allowed = {
-        "glance": own["glance"],
-        "cinder": f"{own['cinder']}, {images}",
-        "nova": f"{own['nova']}, {own['cinder']}, {images}",
-    }
-    for service, osd in allowed.items():
-        client = rook.CephClientSpec(caps={"mon": MON, "osd": osd})
-        yield view.made(rook.CEPH_CLIENT, service, client, "ceph")
+    for service in available.all_services():
+        access = available.part_of(service).ceph
+        if access is not None:
+            osd = ", ".join(_capabilities(access, pools))
+            client = rook.CephClientSpec(caps={"mon": MON, "osd": osd})
+            yield view.child(rook.CEPH_CLIENT, service.name, client, "ceph")
+
+
+def _capabilities(access: CephAccess, pools: CephPools) -> Iterator[str]:
+    for field in (access.pool, *access.writes):
+        yield f"profile rbd pool={getattr(pools, field)}"
+    for field in access.reads:
+        yield f"profile rbd-read-only pool={getattr(pools, field)}"
 
 
 def ready(view: View) -> Verdict:
@@ -90,17 +95,25 @@ def ready(view: View) -> Verdict:
             "OtherNamespace",
             "storage.ceph.clusterRef: the CephCluster must be in the ControlPlane's namespace",
         )
+    ceph = settings(view)
+    name = ceph.cluster_ref.name if ceph and ceph.cluster_ref else ""
+    if view.get(rook.CEPH_CLUSTER, name) is None:
+        return Waiting(
+            "CephClusterMissing",
+            f"CephCluster {name!r} (storage.ceph.clusterRef) does not exist in namespace "
+            f"{view.namespace!r}",
+        )
     for each in objects(view):
         found = view.get(each.kind, each.key.name)
         phase = ((found or {}).get("status") or {}).get("phase")
         if phase != rook.READY_PHASE:
             return Waiting(
-                "CephNotReady", f"{each.kind.kind} {each.key.name!r} is {phase or 'being made'}"
+                "CephNotReady", f"{each.kind.kind} {each.key.name!r} is {phase or 'being created'}"
             )
     return Ready("Ready")
 
 
 def _elsewhere(view: View) -> bool:
-    ceph = given(view)
+    ceph = settings(view)
     named = ceph.cluster_ref.namespace if ceph and ceph.cluster_ref else None
-    return named not in (None, view.plane.metadata.namespace)
+    return named not in (None, view.namespace)

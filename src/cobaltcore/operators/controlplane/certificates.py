@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cobaltcore.api.blocks import IssuerRef, SecretRef, Tls
+from cobaltcore.api.blocks import IssuerRef, SecretKeyRef, Tls
 from cobaltcore.api.foreign import certmanager
 from cobaltcore.engine.desired import names, secret
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting
@@ -37,26 +37,26 @@ def tls(view: View) -> Tls | None:
 
 def objects(view: View) -> Iterator[Desired]:
     """An authority: a certificate that signs itself, and an issuer that signs with it."""
-    yield view.made(
+    yield view.child(
         certmanager.ISSUER,
         ROOT,
         certmanager.IssuerSpec(self_signed=certmanager.SelfSigned()),
         "certificates",
     )
-    yield view.made(
+    yield view.child(
         certmanager.CERTIFICATE,
         ISSUER,
         certmanager.CertificateSpec(
             secret_name=ISSUER,
             issuer_ref=certmanager.IssuerRef(name=ROOT, kind="Issuer"),
-            common_name=f"{view.plane.metadata.name} authority",
+            common_name=f"{view.name} authority",
             duration=TEN_YEARS,
             is_ca=True,
             private_key=certmanager.PrivateKey(algorithm="ECDSA", size=256),
         ),
         "certificates",
     )
-    yield view.made(
+    yield view.child(
         certmanager.ISSUER,
         ISSUER,
         certmanager.IssuerSpec(ca=certmanager.CertificateAuthority(secret_name=ISSUER)),
@@ -69,7 +69,7 @@ def ready(view: View) -> Verdict:
     return is_ready(view, certmanager.ISSUER, ISSUER)
 
 
-def authority(view: View) -> str:
+def ca_bundle(view: View) -> str:
     """What clients trust, in PEM: the issuer of Keystone's certificate; empty for public ones."""
     given = view.spec.global_.tls
     if given is None or not given.enabled:
@@ -80,18 +80,20 @@ def authority(view: View) -> str:
 
 def trust_objects(view: View) -> Iterator[Desired]:
     """The authority without its key, for pods."""
-    known = authority(view)
+    known = ca_bundle(view)
     if known:
-        yield secret.secret(view.key(TRUST), {"ca.crt": known}, labels=view.labels("certificates"))
+        yield secret.secret(
+            view.sibling(TRUST), {"ca.crt": known}, labels=view.labels("certificates")
+        )
 
 
 def trust_ready(view: View) -> Verdict:
-    """Whether clients know whom to trust; a public issuer needs no word."""
-    if not is_own(view) or authority(view):
+    """Whether the CA bundle is known; a public issuer needs none."""
+    if not is_own(view) or ca_bundle(view):
         return Ready("Known")
     return Waiting("NotIssued", "the certificate of keystone has not been issued yet")
 
 
-def trust_ref(view: View) -> SecretRef | None:
+def trust_ref(view: View) -> SecretKeyRef | None:
     """Where pods find the authority."""
-    return SecretRef(name=TRUST, key="ca.crt") if authority(view) else None
+    return SecretKeyRef(name=TRUST, key="ca.crt") if ca_bundle(view) else None

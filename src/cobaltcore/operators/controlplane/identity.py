@@ -4,26 +4,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from cobaltcore.api.foreign import korc
-from cobaltcore.engine.desired import clouds, secret
+from cobaltcore.engine.desired import clouds, names, secret
 from cobaltcore.engine.desired import service as address
 from cobaltcore.engine.verdict import Ready, Verdict
-from cobaltcore.operators.controlplane import certificates
+from cobaltcore.operators.controlplane import available, certificates
 from cobaltcore.operators.controlplane.view import View, is_ready
 from cobaltcore.runtime.meta import Desired, Kind, Struct
 
 KEYSTONE = "keystone"
 KEYSTONE_PORT = 5000
-ADMIN_SECRET = "keystone-admin-credentials"  # noqa: S105 the name of a Secret
 DOMAIN = "default"
 SERVICE_PROJECT = "service"
-SERVICE_ROLES = ("admin", "service")
 FURTHER_ROLES = ("manager", "member", "reader")
 
 
 def auth_url(view: View) -> str:
     """Keystone as everything inside the cluster reaches it."""
     scheme = "https" if certificates.is_on(view) else "http"
-    return f"{scheme}://{address.host(view.key(KEYSTONE))}:{KEYSTONE_PORT}/v3"
+    return f"{scheme}://{address.host(view.sibling(KEYSTONE))}:{KEYSTONE_PORT}/v3"
 
 
 def credentials(view: View) -> korc.CloudCredentialsRef:
@@ -35,7 +33,7 @@ def credentials(view: View) -> korc.CloudCredentialsRef:
 def objects(view: View) -> Iterator[Desired]:
     """The login, imports of what is there, and the project that service users belong to."""
     given = credentials(view)
-    password = secret.text(view.content(ADMIN_SECRET), "password")
+    password = secret.text(view.content(names.ADMIN_SECRET), "password")
     if password is None:
         return
     login = clouds.Login(
@@ -44,14 +42,16 @@ def objects(view: View) -> Iterator[Desired]:
         password=password,
         project="admin",
         region=view.spec.global_.region,
-        authority=certificates.authority(view),
+        ca_bundle=certificates.ca_bundle(view),
     )
     labels = view.labels("korc")
-    yield clouds.clouds(view.key(given.secret_name), given.cloud_name, login, labels=labels)
+    yield clouds.clouds(view.sibling(given.secret_name), given.cloud_name, login, labels=labels)
     yield imported(view, korc.DOMAIN, DOMAIN, korc.NameFilter(name="Default"))
-    yield imported(view, korc.PROJECT, "admin", korc.ScopedNameFilter(name="admin"))
-    further = FURTHER_ROLES if "roles" in view.spec.korc.bootstrap_resources else ()
-    for role in (*SERVICE_ROLES, *further):
+    imports = view.spec.korc.bootstrap_resources
+    if "projects" in imports:
+        yield imported(view, korc.PROJECT, "admin", korc.ScopedNameFilter(name="admin"))
+    further = FURTHER_ROLES if "roles" in imports else ()
+    for role in dict.fromkeys((*available.roles(), *further)):
         yield imported(view, korc.ROLE, role, korc.ScopedNameFilter(name=role))
     yield managed(
         view,
@@ -65,8 +65,8 @@ def objects(view: View) -> Iterator[Desired]:
 
 def ready(view: View) -> Verdict:
     """Whether everything that others refer to is known."""
-    wanted = [(korc.DOMAIN, DOMAIN), (korc.PROJECT, "admin"), (korc.PROJECT, SERVICE_PROJECT)]
-    wanted += [(korc.ROLE, role) for role in SERVICE_ROLES]
+    wanted = [(korc.DOMAIN, DOMAIN), (korc.PROJECT, SERVICE_PROJECT)]
+    wanted += [(korc.ROLE, role) for role in available.roles()]
     return all_available(view, wanted)
 
 
@@ -86,7 +86,7 @@ def imported(view: View, kind: Kind, name: str, chosen: Struct) -> Desired:
         management_policy="unmanaged",
         import_=korc.Import(filter=chosen),
     )
-    return view.made(kind, name, spec, "korc")
+    return view.child(kind, name, spec, "korc")
 
 
 def managed(view: View, kind: Kind, name: str, resource: Struct) -> Desired:
@@ -94,10 +94,10 @@ def managed(view: View, kind: Kind, name: str, resource: Struct) -> Desired:
     spec: korc.Spec[Any, Any] = korc.Spec(
         cloud_credentials_ref=credentials(view), resource=resource
     )
-    return view.made(kind, name, spec, "korc")
+    return view.child(kind, name, spec, "korc")
 
 
 def assignment(view: View, name: str, resource: korc.RoleAssignmentResource) -> Desired:
     """A role for a user in a project."""
     spec = korc.RoleAssignmentSpec(cloud_credentials_ref=credentials(view), resource=resource)
-    return view.made(korc.ROLE_ASSIGNMENT, name, spec, "korc")
+    return view.child(korc.ROLE_ASSIGNMENT, name, spec, "korc")

@@ -7,85 +7,93 @@ import msgspec
 
 from cobaltcore.api.foreign import mariadb, rabbitmq, valkey
 from cobaltcore.api.foreign.kubernetes import STATEFUL_SET, Resources
-from cobaltcore.api.pods import Resources as GivenResources
+from cobaltcore.api.pods import Resources as PodResources
 from cobaltcore.engine.desired import memcached, secret
+from cobaltcore.engine.desired.names import MARIADB, MEMCACHED, RABBITMQ, VALKEY
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting
 from cobaltcore.operators.controlplane.view import View, is_ready
 from cobaltcore.runtime.meta import Desired
 
-MARIADB = "mariadb"
-RABBITMQ = "rabbitmq"
-VALKEY = "valkey"
-MEMCACHED = "memcached"
 DEFAULT_STORAGE = "10Gi"
 PASSWORD_BYTES = 24
 
 
 def login(view: View, name: str, username: str) -> Desired:
-    """A user name with a password that is made once and then kept."""
+    """A user name with a password that is generated once and then kept."""
     return password(view, name, "password", username=username)
 
 
-def password(view: View, name: str, key: str, **beside: str) -> Desired:
-    """A Secret with a random value, made once and then kept."""
+def password(view: View, name: str, key: str, **further: str) -> Desired:
+    """A Secret with a random value, generated once and then kept."""
     value = base64.urlsafe_b64encode(view.random(PASSWORD_BYTES)).decode()
-    made = secret.secret(view.key(name), {**beside, key: value}, labels=view.labels("credentials"))
-    return made._replace(once=True, kept=view.keeps_data)
+    desired = secret.secret(
+        view.sibling(name), {**further, key: value}, labels=view.labels("credentials")
+    )
+    return desired._replace(once=True, kept=view.keeps_data)
 
 
 def mariadb_objects(view: View) -> Iterator[Desired]:
     """The database server."""
-    given = view.spec.infrastructure.mariadb
-    replicas = view.replicas(given.replicas, 3)
+    settings = view.spec.infrastructure.mariadb
+    replicas = view.replicas(settings.replicas, 3)
     root = mariadb.GeneratedSecretKeyRef(name=f"{MARIADB}-root", key="password", generate=True)
     spec = mariadb.MariaDBSpec(
         replicas=replicas,
         root_password_secret_key_ref=root,
         storage=mariadb.Storage(
-            size=given.storage_size or DEFAULT_STORAGE, storage_class_name=given.storage_class
+            size=settings.storage_size or DEFAULT_STORAGE,
+            storage_class_name=settings.storage_class,
         ),
         galera=mariadb.Galera(enabled=True) if replicas > 1 else None,
-        resources=_resources(given.resources),
+        resources=_resources(settings.resources),
     )
-    yield view.made(mariadb.MARIADB, MARIADB, spec, MARIADB)
+    yield view.child(mariadb.MARIADB, MARIADB, spec, MARIADB)
 
 
 def rabbitmq_objects(view: View) -> Iterator[Desired]:
     """The message broker."""
-    given = view.spec.infrastructure.rabbitmq
+    settings = view.spec.infrastructure.rabbitmq
     spec = rabbitmq.ClusterSpec(
-        replicas=view.replicas(given.replicas, 3),
+        replicas=view.replicas(settings.replicas, 3),
         persistence=rabbitmq.Persistence(
-            storage=given.storage_size or DEFAULT_STORAGE, storage_class_name=given.storage_class
+            storage=settings.storage_size or DEFAULT_STORAGE,
+            storage_class_name=settings.storage_class,
         ),
         rabbitmq=rabbitmq.Configuration(
             additional_config="cluster_partition_handling = pause_minority\n"
         ),
-        resources=_resources(given.resources),
+        resources=_resources(settings.resources),
     )
-    yield view.made(rabbitmq.CLUSTER, RABBITMQ, spec, RABBITMQ)
+    yield view.child(rabbitmq.CLUSTER, RABBITMQ, spec, RABBITMQ)
 
 
 def valkey_objects(view: View) -> Iterator[Desired]:
     """The key-value store."""
-    given = view.spec.infrastructure.valkey
-    if given is None:
+    settings = view.spec.infrastructure.valkey
+    if settings is None:
         return
     spec = valkey.ValkeySpec(
-        replicas=view.replicas(given.replicas, 3),
-        sentinel=valkey.Sentinel(enabled=given.sentinel.enabled),
+        replicas=view.replicas(settings.replicas, 3),
+        sentinel=valkey.Sentinel(enabled=settings.sentinel.enabled),
+        persistence=valkey.Persistence(
+            enabled=True,
+            size=settings.storage_size or DEFAULT_STORAGE,
+            storage_class=settings.storage_class,
+        ),
+        resources=_resources(settings.resources),
     )
-    yield view.made(valkey.VALKEY, VALKEY, spec, VALKEY)
+    yield view.child(valkey.VALKEY, VALKEY, spec, VALKEY)
 
 
 def memcached_objects(view: View) -> Iterable[Desired]:
     """The cache servers."""
-    given = view.spec.infrastructure.memcached
+    settings = view.spec.infrastructure.memcached
     return memcached.memcached(
-        view.key(MEMCACHED),
+        view.sibling(MEMCACHED),
         image=view.image(MEMCACHED),
-        replicas=view.replicas(given.replicas, 3),
-        memory=str(given.memory or "256Mi"),
+        replicas=view.replicas(settings.replicas, 3),
+        memory=str(settings.memory or "256Mi"),
+        resources=settings.resources,
         labels=view.labels(MEMCACHED),
     )
 
@@ -105,5 +113,9 @@ def rabbitmq_ready(view: View) -> Verdict:
     return is_ready(view, rabbitmq.CLUSTER, RABBITMQ, condition="AllReplicasReady")
 
 
-def _resources(given: GivenResources | None) -> Resources | None:
-    return msgspec.convert(msgspec.to_builtins(given), Resources) if given is not None else None
+def _resources(configured: PodResources | None) -> Resources | None:
+    return (
+        msgspec.convert(msgspec.to_builtins(configured), Resources)
+        if configured is not None
+        else None
+    )

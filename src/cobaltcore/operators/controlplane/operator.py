@@ -1,12 +1,19 @@
 """The orchestrator: one ControlPlane object becomes everything else."""
 
 from cobaltcore.api.controlplane import KIND
+from cobaltcore.engine import unserved
+from cobaltcore.engine.context import Context
 from cobaltcore.engine.operator import Operator
-from cobaltcore.engine.rights import Rights
-from cobaltcore.operators.controlplane.controller import CHILDREN, ControlPlaneController
+from cobaltcore.operators.controlplane import advice, incumbent
+from cobaltcore.operators.controlplane.planner import ControlPlanePlanner
+from cobaltcore.runtime.admission import Webhooks
 
-OPERATOR = Operator(
-    "c5c3",
-    lambda context: [ControlPlaneController(context).controller],
-    rights=Rights(serves=(KIND,), makes=tuple(kind for kind, _ in CHILDREN)),
-)
+
+def _webhooks(context: Context, table: Webhooks) -> None:
+    planes = context.cluster.informer(KIND).objects
+    # The reconciler reports a second ControlPlane that is created while the webhook is down.
+    table.validating(KIND, incumbent.validation(planes, advice.warnings), optional=True)
+    unserved.register(table)
+
+
+OPERATOR = Operator("c5c3", (ControlPlanePlanner(),), webhooks=_webhooks)

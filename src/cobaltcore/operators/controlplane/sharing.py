@@ -4,49 +4,13 @@ from typing import Any
 
 from cobaltcore.api.blocks import (
     AppCredentialRef,
-    Cache,
     Image,
     KeystoneAuth,
-    Messaging,
     Policy,
-    Ref,
-    SecretRef,
 )
-from cobaltcore.api.services import ServiceToggle
-from cobaltcore.operators.controlplane import certificates, identity, infrastructure, users
+from cobaltcore.api.toggles import ServiceToggle
+from cobaltcore.operators.controlplane import certificates, identity, users
 from cobaltcore.operators.controlplane.view import View
-
-
-def database_secret(service: str) -> str:
-    """The Secret with a service's database login."""
-    return f"{service}-db-credentials"
-
-
-def messaging_secret(service: str) -> str:
-    """The Secret with a service's broker login."""
-    return f"{service}-rabbitmq-credentials"
-
-
-def database(service: str) -> dict[str, Any]:
-    """The database of a service, on the control plane's server."""
-    return {
-        "cluster_ref": Ref(name=infrastructure.MARIADB),
-        "database": service,
-        "secret_ref": SecretRef(name=database_secret(service)),
-    }
-
-
-def messaging(service: str) -> Messaging:
-    """The virtual host of a service, on the control plane's broker."""
-    return Messaging(
-        cluster_ref=Ref(name=infrastructure.RABBITMQ),
-        secret_ref=SecretRef(name=messaging_secret(service)),
-    )
-
-
-def cache() -> Cache:
-    """The cache servers of the control plane."""
-    return Cache(cluster_ref=Ref(name=infrastructure.MEMCACHED))
 
 
 def login(view: View, service: str) -> KeystoneAuth:
@@ -59,10 +23,10 @@ def login(view: View, service: str) -> KeystoneAuth:
     )
 
 
-def image(view: View, component: str, given: ServiceToggle) -> Image:
-    """The image of the release, or what the user says instead."""
-    release = view.image(component)
-    override = given.image
+def image(view: View, service: str) -> Image:
+    """The image of the release, or what the user configured instead."""
+    release = view.image(service)
+    override = view.toggle(service).image
     if override is None:
         return release
     tag = None if override.digest else override.tag or release.tag
@@ -71,18 +35,18 @@ def image(view: View, component: str, given: ServiceToggle) -> Image:
     )
 
 
-def shared(view: View, given: ServiceToggle) -> dict[str, Any]:
-    """What every service takes over from the control plane; its own words win."""
+def shared(view: View, settings: ServiceToggle) -> dict[str, Any]:
+    """What every service takes over from the control plane; its own settings take precedence."""
     whole = view.spec.global_
     return {
-        "resources": given.resources,
-        "node_selector": given.node_selector,
-        "tolerations": given.tolerations,
-        "priority_class_name": given.priority_class_name,
+        "resources": settings.resources,
+        "node_selector": settings.node_selector,
+        "tolerations": settings.tolerations,
+        "priority_class_name": settings.priority_class_name,
         "image_pull_secrets": whole.image_pull_secrets,
         "tls": certificates.tls(view),
-        "policy_overrides": policy(whole.policy_overrides, given.policy_overrides),
-        "extra_config": merged_config(whole.extra_config, given.extra_config),
+        "policy_overrides": policy(whole.policy_overrides, settings.policy_overrides),
+        "extra_config": merged_config(whole.extra_config, settings.extra_config),
         "deletion_policy": view.spec.deletion_policy,
     }
 

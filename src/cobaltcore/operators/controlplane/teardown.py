@@ -1,99 +1,111 @@
-"""A control plane that goes: nothing goes before what needs it, and nobody waits for ever."""
+"""Deletion of a control plane: nothing goes before what needs it, within a time limit. Pure."""
 
+from collections.abc import Collection, Sequence
 from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
-from cobaltcore.api.controlplane import KIND
+from cobaltcore.api.controlplane import ControlPlaneStatus
 from cobaltcore.api.credentials import ROTATION
 from cobaltcore.api.foreign import korc
 from cobaltcore.engine import graph
+from cobaltcore.engine.graph import Node
+from cobaltcore.engine.plan import Action, Notice, Plan, Removal
+from cobaltcore.engine.verdict import Ready, Waiting
 from cobaltcore.operators.controlplane.parts import PARTS
 from cobaltcore.operators.controlplane.view import View
-from cobaltcore.runtime import finalizers
-from cobaltcore.runtime.clock import Clock, parse_timestamp
-from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.events import Recorder
-from cobaltcore.runtime.meta import Key, Kind, Object
+from cobaltcore.runtime.meta import Desired, Key, Kind
+from cobaltcore.runtime.timestamps import parse_timestamp
+
+if TYPE_CHECKING:
+    from cobaltcore.runtime.cluster import Cluster
 
 FINALIZER = "c5c3.io/teardown"
 FIRST = frozenset({ROTATION})
-"""Kinds that go before the rest of their part: an application credential is removed by the user that
-it is for, who must still be there and have its roles."""
+"""Kinds that are deleted before the rest of their part: an application credential is removed by
+the user that it is for, who must still exist and have its roles."""
 LIMIT = timedelta(minutes=5)
-"""After this long what does not go is left behind, and named."""
+"""After this long what is left is abandoned, and named."""
 
 
-class Teardown:
-    """Removes the children of control planes in order."""
+def plan(view: View) -> Plan[ControlPlaneStatus]:
+    """Delete what may be deleted now; the finalizer is removed with the last of it."""
+    left = deletable(view, PARTS).removals
+    if not left:
+        return Plan(verdict=Ready("Deleted"), notices=_kept(view), done=True)
+    since = view.now - parse_timestamp(view.live["metadata"]["deletionTimestamp"])
+    if since >= LIMIT:
+        return _abandon(left)
+    verdict = Waiting("Deleting", f"{len(left)} objects are being deleted")
+    return Plan(verdict=verdict, removals=left, after=LIMIT - since)
 
-    def __init__(self, cluster: Cluster, clock: Clock, events: Recorder) -> None:
-        self._cluster = cluster
-        self._clock = clock
-        self._events = events
 
-    async def step(self, live: Object, view: View) -> timedelta | None:
-        """Remove what may go now; the finalizer goes with the last of it."""
-        left = await self._remove(live, view)
-        if not left:
-            kept = self._kept(view)
-            if kept:
-                text = f"kept: {', '.join(kept)}"
-                await self._events.normal(live, "DataKept", text)
-            await finalizers.remove(self._cluster, KIND, live, FINALIZER)
-            return None
-        since = self._clock.now() - parse_timestamp(live["metadata"]["deletionTimestamp"])
-        if since < LIMIT:
-            return LIMIT - since
-        await self._give_up(live, left)
-        return None
+class Deletable(NamedTuple):
+    """What may be deleted now, and all that exists of the parts."""
 
-    async def _remove(self, live: Object, view: View) -> list[tuple[Kind, Key]]:
-        """Go from what nobody needs to what all need; stop at the first part that is still there."""
-        going: list[tuple[Kind, Key]] = []
-        waits: set[str] = set()
-        for node in graph.teardown(PARTS):
-            if node.name in waits:
-                waits |= set(node.needs)
-                continue
-            present = [
-                (each.kind, each.key)
-                for each in node.objects(view)
-                if not each.kept and self._is_owned(each.kind, each.key, live)
-            ]
-            first = [(kind, key) for kind, key in present if kind in FIRST]
-            for kind, key in first or present:
-                await self._delete(kind, key)
-            if present:
-                going += present
-                waits |= set(node.needs)
-        return going
+    removals: Sequence[Removal]
+    present: Collection[tuple[Kind, Key]]
 
-    def _is_owned(self, kind: Kind, key: Key, live: Object) -> bool:
-        found = self._cluster.informer(kind).get(key)
-        references = ((found or {}).get("metadata") or {}).get("ownerReferences") or ()
-        return any(each["uid"] == live["metadata"]["uid"] for each in references)
 
-    def _kept(self, view: View) -> list[str]:
-        made = [each for node in PARTS if node.when(view) for each in node.objects(view)]
-        return sorted(
-            f"{each.kind.kind} {each.key.name}"
-            for each in made
-            if each.kept and self._cluster.informer(each.kind).get(each.key) is not None
-        )
+def disabled(view: View) -> Deletable:
+    """Parts that are switched off: in the same order as when all are deleted.
 
-    async def _delete(self, kind: Kind, key: Key) -> None:
-        found = self._cluster.informer(kind).get(key)
-        if found is not None and not found["metadata"].get("deletionTimestamp"):
-            uid = found["metadata"]["uid"]
-            await self._cluster.client.delete(kind, key, uid=uid, propagation="Foreground")
+    Pruning them at once would delete roles before the credential that needs them to be revoked.
+    """
+    return deletable(view, [node for node in PARTS if not node.enabled_if(view)])
 
-    async def _give_up(self, live: Object, left: list[tuple[Kind, Key]]) -> None:
-        """Say what stays, let go of what only Keystone could confirm, and end."""
-        named = ", ".join(f"{kind.kind} {key.name}" for kind, key in left)
-        minutes = int(LIMIT.total_seconds() // 60)
-        text = f"not gone after {minutes} minutes, left behind: {named}"
-        await self._events.warning(live, "TeardownIncomplete", text)
-        for kind, key in left:
-            if kind.group == korc.USER.group:
-                detach = {"spec": {"managedOptions": {"onDelete": "detach"}}}
-                await self._cluster.client.patch(kind, key, detach)
-        await finalizers.remove(self._cluster, KIND, live, FINALIZER)
+
+def deletable(view: View, parts: Sequence[Node[View]]) -> Deletable:
+    """From what nothing needs to what all need; stops at the first part that still exists."""
+    found: list[Removal] = []
+    left: set[tuple[Kind, Key]] = set()
+    waits: set[str] = set()
+    for node in graph.teardown(parts):
+        present = [each for each in node.objects(view) if not each.kept and _is_owned(view, each)]
+        left.update((each.kind, each.key) for each in present)
+        if node.name in waits:
+            waits |= set(node.needs)
+            continue
+        first = [each for each in present if each.kind in FIRST]
+        found += [Removal(each.kind, each.key, "Foreground") for each in first or present]
+        if present:
+            waits |= set(node.needs)
+    # Nova and Neutron share a Secret.
+    return Deletable(list(dict.fromkeys(found)), left)
+
+
+def _is_owned(view: View, desired: Desired) -> bool:
+    found = view.observed.get(desired.kind, desired.key)
+    references = ((found or {}).get("metadata") or {}).get("ownerReferences") or ()
+    return any(each["uid"] == view.live["metadata"]["uid"] for each in references)
+
+
+def _kept(view: View) -> Sequence[Notice]:
+    desired = [each for node in PARTS if node.enabled_if(view) for each in node.objects(view)]
+    kept = sorted(
+        f"{each.kind.kind} {each.key.name}"
+        for each in desired
+        if each.kept and view.observed.get(each.kind, each.key) is not None
+    )
+    return [Notice("Normal", "DataKept", f"kept: {', '.join(kept)}")] if kept else []
+
+
+def _abandon(left: Sequence[Removal]) -> Plan[ControlPlaneStatus]:
+    """Report what stays, and detach what only Keystone could confirm."""
+    named = ", ".join(f"{each.kind.kind} {each.key.name}" for each in left)
+    minutes = int(LIMIT.total_seconds() // 60)
+    text = f"not deleted after {minutes} minutes, left behind: {named}"
+    return Plan(
+        verdict=Ready("Abandoned"),
+        notices=[Notice("Warning", "TeardownIncomplete", text)],
+        actions=[_detachment(each) for each in left if each.kind.group == korc.USER.group],
+        done=True,
+    )
+
+
+def _detachment(removal: Removal) -> Action:
+    patch = {"spec": {"managedOptions": {"onDelete": "detach"}}}
+
+    async def run(cluster: "Cluster") -> None:
+        await cluster.client.patch(removal.kind, removal.key, patch)
+
+    return Action(f"detach {removal.kind.kind} {removal.key.name!r} from Keystone", run)

@@ -1,6 +1,6 @@
 """The Keystone user of each service, its roles, and the credential that the service logs in with. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from cobaltcore.api.blocks import Ref
 from cobaltcore.api.controlplane import IdentityReport, ServiceUser, UserCredential
@@ -37,8 +37,8 @@ def credentials_secret(service: str) -> str:
     return f"{service}-keystone-credentials"
 
 
-def objects(view: View, service: str) -> Iterator[Desired]:
-    """Password, user, roles, rotation, and the way of the credential to the service."""
+def objects(view: View, service: str, roles: Sequence[str]) -> Iterator[Desired]:
+    """Password, user, roles, rotation, and the Secret that the service reads."""
     password = f"{service}-service-password"
     yield infrastructure.login(view, password, service)
     yield identity.managed(
@@ -53,7 +53,7 @@ def objects(view: View, service: str) -> Iterator[Desired]:
             password_ref=password,
         ),
     )
-    for role in identity.SERVICE_ROLES:
+    for role in roles:
         yield identity.assignment(
             view,
             f"{service}-{role}",
@@ -63,21 +63,21 @@ def objects(view: View, service: str) -> Iterator[Desired]:
                 project_ref=identity.SERVICE_PROJECT,
             ),
         )
-    yield view.made(
+    yield view.child(
         ROTATION,
         issued_secret(service),
         CredentialRotationSpec(target_service_user=user_name(service)),
         "credentials",
     )
-    yield from _handed_over(view, service)
+    yield from _delivery(view, service)
 
 
-def ready(view: View, service: str) -> Verdict:
+def ready(view: View, service: str, roles: Sequence[str]) -> Verdict:
     """Whether the service can log in."""
     for verdict in (
-        _user_ready(view, service),
+        _user_ready(view, service, roles),
         is_ready(view, ROTATION, issued_secret(service)),
-        _handed_over_ready(view, service),
+        _delivery_ready(view, service),
     ):
         if not isinstance(verdict, Ready):
             return verdict
@@ -86,11 +86,11 @@ def ready(view: View, service: str) -> Verdict:
     return Ready("Issued")
 
 
-def report(view: View, services: list[str]) -> IdentityReport:
-    """Users and credentials in short."""
+def report(view: View, services: Mapping[str, Sequence[str]]) -> IdentityReport:
+    """A summary of users and credentials; `services`: their roles by name."""
     users = []
-    for service in services:
-        verdict = ready(view, service)
+    for service, roles in services.items():
+        verdict = ready(view, service, roles)
         user = view.get(korc.USER, user_name(service)) or {}
         rotation = view.get(ROTATION, issued_secret(service)) or {}
         current = (rotation.get("status") or {}).get("currentCredential") or {}
@@ -111,16 +111,16 @@ def report(view: View, services: list[str]) -> IdentityReport:
     return IdentityReport(phase="Ready" if done else "Credentials", service_users=users)
 
 
-def _user_ready(view: View, service: str) -> Verdict:
-    assignments = [(korc.ROLE_ASSIGNMENT, f"{service}-{r}") for r in identity.SERVICE_ROLES]
+def _user_ready(view: View, service: str, roles: Sequence[str]) -> Verdict:
+    assignments = [(korc.ROLE_ASSIGNMENT, f"{service}-{r}") for r in roles]
     return identity.all_available(view, [(korc.USER, user_name(service)), *assignments])
 
 
-def _handed_over(view: View, service: str) -> Iterator[Desired]:
+def _delivery(view: View, service: str) -> Iterator[Desired]:
     store = view.spec.global_.secret_store_ref
     source, target = issued_secret(service), credentials_secret(service)
     if store is None:
-        yield view.made(
+        yield view.child(
             AGGREGATE,
             target,
             SecretAggregateSpec(
@@ -129,9 +129,9 @@ def _handed_over(view: View, service: str) -> Iterator[Desired]:
             "credentials",
         )
         return
-    remote = f"openstack/{view.plane.metadata.namespace}/{service}/app-credential"
+    remote = f"openstack/{view.namespace}/{service}/app-credential"
     reference = eso.StoreRef(name=store.name, kind=store.kind)
-    yield view.made(
+    yield view.child(
         eso.PUSH_SECRET,
         source,
         eso.PushSecretSpec(
@@ -150,7 +150,7 @@ def _handed_over(view: View, service: str) -> Iterator[Desired]:
         ),
         "credentials",
     )
-    yield view.made(
+    yield view.child(
         eso.EXTERNAL_SECRET,
         target,
         eso.ExternalSecretSpec(
@@ -163,7 +163,7 @@ def _handed_over(view: View, service: str) -> Iterator[Desired]:
     )
 
 
-def _handed_over_ready(view: View, service: str) -> Verdict:
+def _delivery_ready(view: View, service: str) -> Verdict:
     if view.spec.global_.secret_store_ref is None:
         return is_ready(view, AGGREGATE, credentials_secret(service))
     pushed = is_ready(view, eso.PUSH_SECRET, issued_secret(service))

@@ -1,119 +1,75 @@
-"""SecretAggregate: keep a Secret equal to keys of other Secrets."""
+"""SecretAggregate: keys of several Secrets in one. Pure."""
 
 from collections.abc import Iterable
-from datetime import timedelta
 
 import msgspec
 
 from cobaltcore.api.credentials import (
-    AGGREGATE,
     SecretAggregate,
     SecretAggregateSpec,
     SecretAggregateStatus,
 )
 from cobaltcore.api.foreign.kubernetes import SECRET
-from cobaltcore.engine.operator import Context
+from cobaltcore.engine import watches
+from cobaltcore.engine.plan import Plan
+from cobaltcore.engine.planner import Child, Planner
+from cobaltcore.engine.scope import Scope
+from cobaltcore.engine.verdict import Ready, Verdict, Waiting, condition
+from cobaltcore.engine.watches import CONTENT
 from cobaltcore.operators.credentials.merge import Merged, merge
-from cobaltcore.runtime import conditions, status
-from cobaltcore.runtime.apply import Applier, ForeignObject
-from cobaltcore.runtime.clock import timestamp
-from cobaltcore.runtime.controller import Controller, Source, owner, referrers, unless_told
-from cobaltcore.runtime.meta import Condition, Desired, Key, Object, Scope
-from cobaltcore.runtime.store import Change
+from cobaltcore.runtime.meta import Desired, Key, Kind
+from cobaltcore.runtime.timestamps import timestamp
 
-MANAGER = "secret-aggregate-controller"
+AggregateScope = Scope[SecretAggregateSpec, SecretAggregateStatus]
+
 SOURCES_RESOLVED = "SourcesResolved"
 SOURCES_AVAILABLE = "AllSourcesAvailable"
 SOURCES_MISSING = "SourcesMissing"
-TARGET_TAKEN = "TargetTaken"
 
 
-class Aggregation:
-    """The controller of SecretAggregates."""
+class AggregatePlanner(Planner[AggregateScope]):
+    """Writes the target if all sources exist; the last good one stays if not."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._cluster = context.cluster
-        self._applier = Applier(context.cluster, manager=MANAGER)
-        self._cluster.informer(AGGREGATE).add_index("source", _sources)
-        self.controller = Controller(
-            "secretaggregate",
-            self.reconcile,
-            [
-                Source(AGGREGATE, unless_told),
-                Source(SECRET, self._concerned, Scope(metadata_only=True)),
-            ],
-            clock=context.clock,
-        )
+    name = "secretaggregate"
+    manager = "secret-aggregate-controller"
+    resource = SecretAggregate
+    scope = AggregateScope
+    children = (Child(SECRET, CONTENT, pruned=False),)
+    watches = (watches.referenced(SECRET, CONTENT),)
 
-    async def reconcile(self, key: Key) -> timedelta | None:
-        """Write the target if all sources are there; the last good one stays if not."""
-        live = self._cluster.informer(AGGREGATE).get(key)
-        if live is None or live["metadata"].get("deletionTimestamp"):
-            return None
-        spec = msgspec.convert(live, SecretAggregate).spec
-        merged = merge(spec, await self._read(key, spec))
-        changed, taken = False, ""
-        if not merged.problems:
-            try:
-                changes = await self._applier.apply([_target(key, spec, merged)], owner=live)
-                changed = changes.changed
-            except ForeignObject as error:
-                taken = error.message
-        await self._report(live, merged, taken=taken, changed=changed)
-        return None
+    def references(self, key: Key, spec: SecretAggregateSpec) -> Iterable[tuple[Kind, Key]]:
+        for source in spec.sources:
+            yield SECRET, Key(key.namespace, source.secret_ref.name)
 
-    async def _read(self, key: Key, spec: SecretAggregateSpec) -> dict[str, Object | None]:
-        return {
-            source.secret_ref.name: await self._cluster.read(
-                SECRET, Key(key.namespace, source.secret_ref.name)
+    def contents(self, scope: AggregateScope) -> Iterable[tuple[Kind, Key]]:
+        return self.references(scope.key, scope.spec)
+
+    def plan(self, scope: AggregateScope) -> Plan[SecretAggregateStatus]:
+        sources = {
+            source.secret_ref.name: scope.observed.content(
+                SECRET, scope.sibling(source.secret_ref.name)
             )
-            for source in spec.sources
+            for source in scope.spec.sources
         }
-
-    def _concerned(self, change: Change) -> Iterable[Key]:
-        yield from owner(AGGREGATE)(change)
-        yield from referrers(self._cluster, AGGREGATE, "source")(change)
-
-    async def _report(self, live: Object, merged: Merged, *, taken: str, changed: bool) -> None:
-        before = msgspec.convert(live, SecretAggregate).status or SecretAggregateStatus()
-        now = self._context.clock.now()
-        generation = live["metadata"]["generation"]
-        after = SecretAggregateStatus(
-            conditions=conditions.merge(
-                before.conditions, _conditions(merged, taken), now=now, generation=generation
-            ),
-            observed_generation=generation,
-            last_aggregated=timestamp(now) if changed else before.last_aggregated,
+        merged = merge(scope.spec, sources)
+        verdict = _verdict(merged)
+        status = scope.status or SecretAggregateStatus()
+        if scope.changes is not None and scope.changes.changed:
+            status = msgspec.structs.replace(status, last_aggregated=timestamp(scope.now))
+        return Plan(
+            verdict=verdict,
+            conditions=[condition(SOURCES_RESOLVED, verdict)],
+            status=status,
+            objects=[] if merged.problems else [_target(scope, merged)],
         )
-        built = msgspec.to_builtins(after)
-        await status.write(self._cluster, AGGREGATE, live, built, manager=MANAGER)
 
 
-def _sources(obj: Object) -> Iterable[str]:
-    namespace = obj["metadata"]["namespace"]
-    for source in obj["spec"]["sources"]:
-        yield str(Key(namespace, source["secretRef"]["name"]))
+def _verdict(merged: Merged) -> Verdict:
+    if merged.problems:
+        return Waiting(SOURCES_MISSING, "; ".join(merged.problems))
+    return Ready(SOURCES_AVAILABLE)
 
 
-def _target(key: Key, spec: SecretAggregateSpec, merged: Merged) -> Desired:
-    meta = {"name": spec.target.name, "namespace": key.namespace}
+def _target(scope: AggregateScope, merged: Merged) -> Desired:
+    meta = {"name": scope.spec.target.name, "namespace": scope.namespace}
     return Desired(SECRET, {"metadata": meta, "type": "Opaque", "data": merged.data})
-
-
-def _conditions(merged: Merged, taken: str) -> list[Condition]:
-    reason = SOURCES_MISSING if merged.problems else SOURCES_AVAILABLE
-    message = "; ".join(merged.problems)
-    resolved = Condition(
-        type=SOURCES_RESOLVED,
-        status="False" if merged.problems else "True",
-        reason=reason,
-        message=message,
-    )
-    ready = Condition(
-        type="Ready",
-        status="False" if merged.problems or taken else "True",
-        reason=TARGET_TAKEN if taken else reason,
-        message=taken or message,
-    )
-    return [ready, resolved]

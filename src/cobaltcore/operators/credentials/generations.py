@@ -17,8 +17,8 @@ from cobaltcore.api.credentials import CredentialRotationSpec
 from cobaltcore.api.foreign import korc
 from cobaltcore.api.foreign.kubernetes import SECRET
 from cobaltcore.engine.desired import secret
-from cobaltcore.runtime.clock import parse_timestamp, timestamp
 from cobaltcore.runtime.meta import Desired, Key, Kind, Object
+from cobaltcore.runtime.timestamps import parse_timestamp, timestamp
 
 MADE_AT = "c5c3.io/made-at"
 ROTATE_AFTER = "c5c3.io/rotate-after"

@@ -1,16 +1,11 @@
-"""CredentialRotation: an application credential that is replaced before it expires."""
+"""CredentialRotation: an application credential that is replaced before it expires. Pure."""
 
-import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from cobaltcore.api import base
 from cobaltcore.api.credentials import (
-    ROTATION,
     Credential,
     CredentialRef,
     CredentialRotation,
@@ -18,239 +13,219 @@ from cobaltcore.api.credentials import (
 )
 from cobaltcore.api.foreign import korc
 from cobaltcore.api.foreign.kubernetes import SECRET
-from cobaltcore.engine.operator import Context
-from cobaltcore.engine.sources import CONTENT, OPTIONAL
-from cobaltcore.operators.credentials import generations
+from cobaltcore.engine import watches
+from cobaltcore.engine.plan import Plan, Removal
+from cobaltcore.engine.planner import Child, Planner, Watch
+from cobaltcore.engine.verdict import DependencyPending, Ready, Verdict, Waiting, condition
+from cobaltcore.engine.watches import CONTENT, OPTIONAL
+from cobaltcore.operators.credentials import generations, subject
 from cobaltcore.operators.credentials.generations import Generation, Subject
-from cobaltcore.operators.credentials.subject import Missing, Subjects
-from cobaltcore.runtime import conditions, status
-from cobaltcore.runtime.apply import Applier
-from cobaltcore.runtime.clock import parse_timestamp, timestamp
-from cobaltcore.runtime.controller import Controller, Source, owner, unless_told
-from cobaltcore.runtime.meta import Condition, Key, Kind, Object
+from cobaltcore.operators.credentials.subject import NOT_ISSUED, RotationScope
+from cobaltcore.runtime import conditions
+from cobaltcore.runtime.meta import Condition, Desired, Key, Kind, Object
 from cobaltcore.runtime.store import Change
+from cobaltcore.runtime.timestamps import parse_timestamp, timestamp
 
-MANAGER = "credential-rotation-controller"
+if TYPE_CHECKING:
+    from cobaltcore.runtime.cluster import Cluster
+    from cobaltcore.runtime.controller import KeysOf
+
 IN_USE = "CredentialInUse"
 SERVICES = tuple(
     each.kind for each in base.definitions() if each.kind.group.endswith(".openstack.c5c3.io")
 )
 
 
-@dataclass(slots=True)
-class Told:
-    """What a pass has to say."""
+class RotationPlanner(Planner[RotationScope]):
+    """Creates generations of a credential and removes the old ones."""
 
-    known: list[Generation] = field(default_factory=list)
-    current: Generation | None = None
-    waiting: str = ""
-    old: list[str] = field(default_factory=list)
-    after: timedelta | None = None
+    name = "credentialrotation"
+    manager = "credential-rotation-controller"
+    resource = CredentialRotation
+    scope = RotationScope
+    children = (
+        Child(korc.APPLICATION_CREDENTIAL, OPTIONAL),
+        Child(SECRET, CONTENT, pruned=False),
+    )
 
-
-class Rotation:
-    """The controller of CredentialRotations."""
-
-    def __init__(self, context: Context) -> None:
-        self._cluster = context.cluster
-        self._clock = context.clock
-        self._applier = Applier(context.cluster, manager=MANAGER)
-        self._subjects = Subjects(context.cluster)
-        self.controller = Controller(
-            "credentialrotation",
-            self.reconcile,
-            [
-                Source(ROTATION, unless_told),
-                Source(korc.APPLICATION_CREDENTIAL, owner(ROTATION), OPTIONAL),
-                Source(korc.USER, self._neighbours, OPTIONAL),
-                Source(korc.PROJECT, self._neighbours, OPTIONAL),
-                Source(korc.ROLE_ASSIGNMENT, self._neighbours, OPTIONAL),
-                Source(SECRET, self._concerned, CONTENT),
-                *(Source(kind, self._neighbours) for kind in SERVICES),
-            ],
-            clock=context.clock,
+    def __init__(self) -> None:
+        self.watches = (
+            watches.in_namespace(korc.USER, OPTIONAL),
+            watches.in_namespace(korc.PROJECT, OPTIONAL),
+            watches.in_namespace(korc.ROLE_ASSIGNMENT, OPTIONAL),
+            Watch(SECRET, _rotations_of_secret, CONTENT),
+            *(watches.in_namespace(kind) for kind in SERVICES),
         )
 
-    async def reconcile(self, key: Key) -> timedelta | None:
-        """One pass over one rotation."""
-        live = self._cluster.informer(ROTATION).get(key)
-        if live is None or live["metadata"].get("deletionTimestamp"):
-            return None
-        rotation = msgspec.convert(live, CredentialRotation)
-        told = Told()
+    def contents(self, scope: RotationScope) -> Iterator[tuple[Kind, Key]]:
+        yield from subject.contents(scope)
+        for each in _owned(scope):
+            yield SECRET, scope.sibling(each["metadata"]["name"])
+
+    def plan(self, scope: RotationScope) -> Plan[CredentialRotationStatus]:
+        status = scope.status or CredentialRotationStatus()
         try:
-            await self._rotate(live, rotation, told)
-        except Missing as missing:
-            told.waiting = str(missing)
-        await self._report(live, rotation, told)
-        return told.after
-
-    async def _rotate(self, live: Object, rotation: CredentialRotation, told: Told) -> None:
-        subject, login = await self._subjects.of(rotation)
-        await self._applier.apply([login], owner=live)
-        told.known = await self._generations(live, subject)
-        asked = _asked(rotation)
-        now = self._clock.now()
-        if not generations.due_in(rotation.spec, told.known, asked=asked, now=now):
-            made = generations.successor(
-                subject,
-                rotation.spec,
-                told.known,
-                cloud_secret=login.key.name,
-                now=now,
-                random=os.urandom,
+            user, login = subject.of(scope)
+            due = generations.due_in(
+                scope.spec, _generations(scope, user), asked=_asked(scope), now=scope.now
             )
-            await self._applier.apply(made, owner=live)
-            told.known = await self._generations(live, subject)
-        told.after = generations.due_in(rotation.spec, told.known, asked=asked, now=now)
-        before = rotation.status or CredentialRotationStatus()
-        in_hand = before.current_credential_ref.name if before.current_credential_ref else ""
-        told.current = generations.current(told.known, in_hand=in_hand)
-        await self._remove(rotation, generations.superseded(told.known, told.current))
-        if told.current is None:
-            raise Missing(self._why(told.known[-1]) if told.known else "no credential yet")
-        await self._applier.apply([generations.handed_out(subject, told.current)], owner=live)
-        told.old = generations.still_old(told.known, told.current, self._reports(live))
-        if not told.old:
-            await self._retire(live, rotation, told)
-
-    async def _retire(self, live: Object, rotation: CredentialRotation, told: Told) -> None:
-        assert told.current is not None  # noqa: S101 the caller has seen it
-        before = rotation.status or CredentialRotationStatus()
-        known = conditions.find(before.conditions, IN_USE)
-        of_this = before.current_credential_ref == CredentialRef(name=told.current.name)
-        since = None
-        if known is not None and known.status == "True" and of_this:
-            since = parse_timestamp(known.last_transition_time)
-        elif rotation.spec.grace_period_days == 0:
-            since = self._clock.now()
-        gone, stays = generations.outdated(
-            told.known, told.current, rotation.spec, in_use_since=since, now=self._clock.now()
-        )
-        if stays is not None:
-            told.after = min(told.after or stays, stays)
-        await self._remove(rotation, gone)
-
-    async def _remove(
-        self, rotation: CredentialRotation, gone: Iterable[tuple[Kind, Key]]
-    ) -> None:
-        for kind, key in gone:
-            child = Key(rotation.metadata.namespace, key.name)
-            found = self._cluster.informer(kind).get(child)
-            if found is not None and not found["metadata"].get("deletionTimestamp"):
-                await self._cluster.client.delete(kind, child, uid=found["metadata"]["uid"])
-
-    async def _secret(self, namespace: str, name: str) -> Object | None:
-        return await self._cluster.read(SECRET, Key(namespace, name))
-
-    async def _generations(self, live: Object, subject: Subject) -> list[Generation]:
-        namespace = live["metadata"]["namespace"]
-        owned = list(
-            self._cluster.informer(korc.APPLICATION_CREDENTIAL).find(
-                "owner", live["metadata"]["uid"]
+        except DependencyPending as pending:
+            return Plan(
+                verdict=pending.verdict, conditions=_not_issued(pending.verdict), status=status
             )
-        )
-        named = [each["metadata"]["name"] for each in owned]
-        secrets = {name: await self._secret(namespace, name) for name in named}
-        return generations.read(subject, owned, secrets)
-
-    def _reports(self, live: Object) -> dict[str, str]:
-        namespace = live["metadata"]["namespace"]
-        return {
-            f"{kind.kind} {obj['metadata']['name']!r}": id_
-            for kind in SERVICES
-            for obj in self._cluster.informer(kind).objects(namespace)
-            if (id_ := (obj.get("status") or {}).get("applicationCredentialID"))
-        }
-
-    def _why(self, newest: Generation) -> str:
-        if newest.lacking:
-            return (
-                f"ApplicationCredential {newest.name!r} lacks a role of its user: one more is made"
+        known = _generations(scope, user)
+        in_hand = status.current_credential_ref.name if status.current_credential_ref else ""
+        current = generations.current(known, in_hand=in_hand)
+        objects = [login]
+        if not due:
+            objects += _successor(scope, user, known, login)
+        removals = _removals(scope, generations.superseded(known, current))
+        if current is None:
+            verdict = Waiting(NOT_ISSUED, _why(known))
+            return Plan(
+                verdict=verdict,
+                conditions=_not_issued(verdict),
+                status=CredentialRotationStatus(),
+                objects=objects,
+                removals=removals,
+                after=due or None,
             )
-        return f"ApplicationCredential {newest.name!r} is not Available yet"
-
-    def _neighbours(self, change: Change) -> Iterator[Key]:
-        """All rotations of the namespace: they are few."""
-        for obj in self._cluster.informer(ROTATION).objects(change.key.namespace):
-            yield Key(change.key.namespace, obj["metadata"]["name"])
-
-    def _concerned(self, change: Change) -> Iterable[Key]:
-        yield from owner(ROTATION)(change)
-        for user in self._cluster.informer(korc.USER).objects(change.key.namespace):
-            spec = user["spec"]
-            used = {
-                (spec.get("resource") or {}).get("passwordRef"),
-                spec["cloudCredentialsRef"]["secretName"],
-            }
-            if change.key.name in used:
-                yield from self._rotations_of(user)
-
-    def _rotations_of(self, user: Object) -> Iterator[Key]:
-        meta = user["metadata"]
-        for obj in self._cluster.informer(ROTATION).objects(meta["namespace"]):
-            if obj["spec"]["targetServiceUser"] == meta["name"]:
-                yield Key(meta["namespace"], obj["metadata"]["name"])
-
-    async def _report(self, live: Object, rotation: CredentialRotation, told: Told) -> None:
-        generation = live["metadata"]["generation"]
-        before = rotation.status or CredentialRotationStatus()
-        after = CredentialRotationStatus(
-            conditions=conditions.merge(
-                before.conditions,
-                _conditions(told),
-                now=self._clock.now(),
-                generation=generation,
-            ),
-            observed_generation=generation,
-            **_facts(rotation, told),
+        users = _users_of_older(scope, known, current)
+        gone, stays = ([], None) if users else _outdated(scope, known, current)
+        return Plan(
+            verdict=Ready("Issued"),
+            conditions=[condition("RotationScheduled", Ready("Scheduled")), _in_use(users)],
+            status=_status(scope, known, current),
+            objects=[*objects, generations.handed_out(user, current)],
+            removals=[*removals, *_removals(scope, gone)],
+            after=min((each for each in (due, stays) if each), default=None),
         )
-        built = msgspec.to_builtins(after)
-        await status.write(self._cluster, ROTATION, live, built, manager=MANAGER)
 
 
-def _asked(rotation: CredentialRotation) -> datetime | None:
-    """The time that somebody asks to rotate at; whole seconds, as credentials remember theirs."""
-    text = rotation.metadata.annotations.get(generations.ROTATE_AFTER)
+def _owned(scope: RotationScope) -> list[Object]:
+    uid = scope.live["metadata"]["uid"]
+    return scope.observed.find(korc.APPLICATION_CREDENTIAL, "owner", uid)
+
+
+def _generations(scope: RotationScope, user: Subject) -> list[Generation]:
+    owned = _owned(scope)
+    names = [each["metadata"]["name"] for each in owned]
+    secrets = {name: scope.observed.content(SECRET, scope.sibling(name)) for name in names}
+    return generations.read(user, owned, secrets)
+
+
+def _successor(
+    scope: RotationScope, user: Subject, known: Sequence[Generation], login: Desired
+) -> list[Desired]:
+    return generations.successor(
+        user,
+        scope.spec,
+        known,
+        cloud_secret=login.key.name,
+        now=scope.now,
+        random=scope.random,
+    )
+
+
+def _asked(scope: RotationScope) -> datetime | None:
+    """When a rotation is requested by annotation; whole seconds, like creation times."""
+    text = scope.resource.metadata.annotations.get(generations.ROTATE_AFTER)
     if text is None:
         return None
     try:
         return parse_timestamp(text).replace(microsecond=0)
     except ValueError:
-        raise Missing(
-            f"annotation {generations.ROTATE_AFTER}: {text!r} is no time like 2026-01-31T12:00:00Z"
+        raise subject.pending(
+            f"annotation {generations.ROTATE_AFTER}: {text!r} is not a time "
+            "like 2026-01-31T12:00:00Z"
         ) from None
 
 
-def _facts(rotation: CredentialRotation, told: Told) -> dict[str, Any]:
-    if told.current is None:
-        return {}
-    made = timestamp(told.current.made_at)
-    older = [each for each in told.known if each.number < told.current.number]
-    return {
-        "last_rotation": made,
-        "next_rotation": timestamp(generations.next_rotation(rotation.spec, told.current)),
-        "current_credential_ref": CredentialRef(name=told.current.name),
-        "current_credential": Credential(
-            id=told.current.id, created_at=made, expires_at=told.current.expires_at
-        ),
-        "previous_credential_ref": CredentialRef(name=older[-1].name) if older else None,
+def _users_of_older(
+    scope: RotationScope, known: Sequence[Generation], current: Generation
+) -> list[str]:
+    """Services whose pods use a predecessor of the current credential."""
+    reports = {
+        f"{kind.kind} {obj['metadata']['name']!r}": id_
+        for kind in SERVICES
+        for obj in scope.observed.list(kind, scope.namespace)
+        if (id_ := (obj.get("status") or {}).get("applicationCredentialID"))
     }
+    return generations.still_old(known, current, reports)
 
 
-def _conditions(told: Told) -> list[Condition]:
-    if told.current is None:
-        return [
-            Condition(type="Ready", status="False", reason="NotIssued", message=told.waiting),
-            Condition(type="RotationScheduled", status="False", reason="NotIssued"),
-            Condition(type=IN_USE, status="False", reason="NotIssued"),
-        ]
-    in_use = Condition(type=IN_USE, status="True", reason="AllServicesUseIt")
-    if told.old:
-        text = f"{', '.join(told.old)} still use the predecessor"
-        in_use = Condition(type=IN_USE, status="False", reason="RollingOut", message=text)
-    return [
-        Condition(type="Ready", status="True", reason="Issued"),
-        Condition(type="RotationScheduled", status="True", reason="Scheduled"),
-        in_use,
-    ]
+def _outdated(
+    scope: RotationScope, known: Sequence[Generation], current: Generation
+) -> tuple[list[tuple[Kind, Key]], timedelta | None]:
+    """Predecessors that may be deleted now, or how long they stay."""
+    before = scope.status or CredentialRotationStatus()
+    reported = conditions.find(before.conditions, IN_USE)
+    since = None
+    if before.current_credential_ref == CredentialRef(name=current.name) and (
+        reported is not None and reported.status == "True"
+    ):
+        since = parse_timestamp(reported.last_transition_time)
+    elif scope.spec.grace_period_days == 0:
+        since = scope.now
+    return generations.outdated(known, current, scope.spec, in_use_since=since, now=scope.now)
+
+
+def _removals(scope: RotationScope, gone: Iterable[tuple[Kind, Key]]) -> list[Removal]:
+    return [Removal(kind, scope.sibling(key.name)) for kind, key in gone]
+
+
+def _status(
+    scope: RotationScope, known: Sequence[Generation], current: Generation
+) -> CredentialRotationStatus:
+    created = timestamp(current.made_at)
+    older = [each for each in known if each.number < current.number]
+    return CredentialRotationStatus(
+        last_rotation=created,
+        next_rotation=timestamp(generations.next_rotation(scope.spec, current)),
+        current_credential_ref=CredentialRef(name=current.name),
+        current_credential=Credential(
+            id=current.id, created_at=created, expires_at=current.expires_at
+        ),
+        previous_credential_ref=CredentialRef(name=older[-1].name) if older else None,
+    )
+
+
+def _not_issued(verdict: Verdict) -> list[Condition]:
+    pending = Waiting(NOT_ISSUED, verdict.message)
+    return [condition(type_, pending) for type_ in ("RotationScheduled", IN_USE)]
+
+
+def _in_use(users_of_older: Sequence[str]) -> Condition:
+    if users_of_older:
+        text = f"{', '.join(users_of_older)} still use the predecessor"
+        return condition(IN_USE, Waiting("RollingOut", text))
+    return condition(IN_USE, Ready("AllServicesUseIt"))
+
+
+def _why(known: Sequence[Generation]) -> str:
+    if not known:
+        return "the first credential is being created"
+    newest = known[-1]
+    if newest.lacking:
+        return f"ApplicationCredential {newest.name!r} lacks a role of its user: replacing it"
+    return f"ApplicationCredential {newest.name!r} is not Available yet"
+
+
+def _rotations_of_secret(cluster: "Cluster", own: Kind) -> "KeysOf":
+    """Rotations of users whose password or login is in the changed Secret."""
+
+    def keys(change: Change) -> Iterator[Key]:
+        for user in cluster.informer(korc.USER).objects(change.key.namespace):
+            spec = user["spec"]
+            password = (spec.get("resource") or {}).get("passwordRef")
+            if change.key.name in (password, spec["cloudCredentialsRef"]["secretName"]):
+                yield from _rotations_of(cluster, own, user)
+
+    return keys
+
+
+def _rotations_of(cluster: "Cluster", own: Kind, user: Object) -> Iterator[Key]:
+    meta = user["metadata"]
+    for obj in cluster.informer(own).objects(meta["namespace"]):
+        if obj["spec"]["targetServiceUser"] == meta["name"]:
+            yield Key(meta["namespace"], obj["metadata"]["name"])

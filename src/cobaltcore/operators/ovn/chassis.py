@@ -1,4 +1,4 @@
-"""Hypervisor nodes as parts of the network: OVNChassis objects, settings of switches. Pure."""
+"""Hypervisor nodes as parts of the network: OVNChassis objects and settings of OVS. Pure."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -21,23 +21,23 @@ from cobaltcore.engine.verdict import Ready, Verdict, Waiting, condition
 from cobaltcore.operators.ovn.southbound import Record
 from cobaltcore.operators.ovn.view import OPERATOR, View
 from cobaltcore.runtime import conditions
-from cobaltcore.runtime.clock import parse_timestamp, timestamp
 from cobaltcore.runtime.meta import Desired, Object
+from cobaltcore.runtime.timestamps import parse_timestamp, timestamp
 
 COMPONENT = "chassis"
 LOST_AFTER = timedelta(seconds=90)
 HEARTBEAT_EVERY = timedelta(minutes=30)
 
 
-class Wanted(NamedTuple):
+class DesiredChassis(NamedTuple):
     """An OVNChassis, and the Node that it belongs to."""
 
     object: Desired
     node: Object
 
 
-def objects(view: View) -> Iterator[Wanted]:
-    """One for each hypervisor; one that a user has written stays as it is."""
+def objects(view: View) -> Iterator[DesiredChassis]:
+    """One for each hypervisor; one that a user has created stays as it is."""
     for node in view.nodes:
         name, address = node["metadata"]["name"], tunnel_address(node)
         live = view.chassis.get(name)
@@ -52,15 +52,15 @@ def objects(view: View) -> Iterator[Wanted]:
             ),
         )
         built = msgspec.to_builtins(spec)
-        # A default is left out when it is written, and must be there for the API server to keep it.
+        # The encoder omits defaults; a field that we own must be set explicitly.
         built["encapsulation"]["type"] = spec.encapsulation.type
-        key = view.key(name)
+        key = view.sibling(name)
         meta = {"name": name, "namespace": key.namespace, "labels": view.labels(COMPONENT)}
-        yield Wanted(Desired(CHASSIS, {"metadata": meta, "spec": built}), node)
+        yield DesiredChassis(Desired(CHASSIS, {"metadata": meta, "spec": built}), node)
 
 
 def is_ours(chassis: Object, cluster: str) -> bool:
-    """Whether this OVNCluster has made the object."""
+    """Whether this OVNCluster has created the object."""
     labels = chassis["metadata"].get("labels") or {}
     return (
         labels.get("app.kubernetes.io/managed-by") == f"{OPERATOR}-operator"
@@ -69,7 +69,7 @@ def is_ours(chassis: Object, cluster: str) -> bool:
 
 
 def settings(view: View, remote: str) -> dict[str, str]:
-    """What each hypervisor's switch is told, as a file for each node."""
+    """The OVS settings of each hypervisor, as a file for each node."""
     found = {}
     for node in view.nodes:
         name = node["metadata"]["name"]
@@ -79,7 +79,7 @@ def settings(view: View, remote: str) -> dict[str, str]:
         spec = msgspec.convert(live, OVNChassis).spec
         notes = node["metadata"].get("annotations") or {}
         mappings = _mappings(view, spec)
-        told = {
+        options = {
             "systemId": spec.system_id,
             "hostname": spec.hostname,
             "remote": remote,
@@ -90,7 +90,7 @@ def settings(view: View, remote: str) -> dict[str, str]:
             "uplinks": uplinks(notes.get(UPLINKS, ""), mappings),
             "datapath": view.spec.ovs.datapath,
         }
-        found[f"{name}.json"] = msgspec.json.encode(told, order="sorted").decode()
+        found[f"{name}.json"] = msgspec.json.encode(options, order="sorted").decode()
     return found
 
 
@@ -116,24 +116,24 @@ def tunnel_address(node: Object) -> str:
 
 
 def is_alive(record: Record | None, now: datetime) -> bool:
-    """Whether a hypervisor has answered lately."""
+    """Whether a hypervisor has confirmed lately."""
     return (
         record is not None and record.confirmed is not None and now - record.confirmed < LOST_AFTER
     )
 
 
 def status(view: View, live: Object) -> Mapping[str, Any]:
-    """What the southbound database says about one hypervisor."""
+    """The status of one hypervisor by the southbound database."""
     chassis = msgspec.convert(live, OVNChassis)
     record = (view.records or {}).get(chassis.spec.system_id)
     before = chassis.status or OVNChassisStatus()
     verdict = _connected(record, view.now)
-    told = [
+    reported = [
         condition("Ready", _ready(chassis.spec, record, verdict)),
         condition("OVSConnected", verdict),
     ]
     generation = live["metadata"]["generation"]
-    merged = conditions.merge(before.conditions, told, now=view.now, generation=generation)
+    merged = conditions.merge(before.conditions, reported, now=view.now, generation=generation)
     after = OVNChassisStatus(
         conditions=merged,
         observed_generation=generation,
@@ -153,7 +153,7 @@ def _connected(record: Record | None, now: datetime) -> Verdict:
         return Waiting("Registering", "ovn-controller has registered and not confirmed yet")
     if not is_alive(record, now):
         since = timestamp(record.confirmed)
-        text = f"no answer since {since}: look at the pods of the node"
+        text = f"no confirmation since {since}; check the pod of ovn-controller on the node"
         return Waiting("HeartbeatLost", text)
     return Ready("Connected")
 
@@ -165,13 +165,13 @@ def _ready(spec: OVNChassisSpec, record: Record | None, connected: Verdict) -> V
     if wanted not in record.encapsulations:
         has = ", ".join(f"{kind} at {ip}" for kind, ip in record.encapsulations) or "nothing"
         return Waiting(
-            "EncapsulationDiffers", f"is reached by {has}, not by {wanted[0]} at {wanted[1]}"
+            "EncapsulationDiffers", f"registered with {has}, not {wanted[0]} at {wanted[1]}"
         )
     return Ready("Connected")
 
 
 def _heartbeat(before: OVNChassisStatus, record: Record | None, *, is_news: bool) -> str | None:
-    """Told anew twice an hour only: a status that changes is a write for every hypervisor."""
+    """Updated twice an hour only: each status update is a write per hypervisor."""
     known = before.last_heartbeat
     if record is None or record.confirmed is None:
         return known

@@ -4,29 +4,27 @@ A database of one server is a cluster of one, so servers can be added later. A s
 others by the name of its pod, and keeps its part of the data on its own volume.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from importlib import resources
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
-import msgspec
-
-from cobaltcore.api.foreign.kubernetes import POD_DISRUPTION_BUDGET, SERVICE, STATEFUL_SET
+from cobaltcore.api.foreign.kubernetes import SERVICE, STATEFUL_SET
 from cobaltcore.api.ovn import OvnDatabase, ServicePort
-from cobaltcore.engine.desired import configmap, pods, workload
-from cobaltcore.engine.desired.pods import Container, Mount
+from cobaltcore.api.pods import Resources
+from cobaltcore.engine.desired import containers, placement, workload
+from cobaltcore.engine.desired.containers import Container, Port
+from cobaltcore.engine.desired.pods import Pod
+from cobaltcore.engine.desired.probes import Exec, Probe, Probes
+from cobaltcore.engine.desired.statefulset import Storage, stateful_set
+from cobaltcore.engine.desired.volumes import ClaimTemplate, Secret, Volume
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting
 from cobaltcore.operators.ovn import southbound
 from cobaltcore.operators.ovn.view import NB_PORT, SB_PORT, View
 from cobaltcore.runtime.meta import Desired, Key, Object
 
-PROGRAMS, DATA, TLS = "/etc/ovn-programs", "/var/lib/ovn", "/etc/ovn-tls"
+DATA, TLS = "/var/lib/ovn", "/etc/ovn-tls"
 CLAIM = "data"
 CONTROL = "/tmp/ovsdb.ctl"  # noqa: S108 an empty volume of the pod
-TESTED_SIZE: Mapping[str, Any] = {
-    "requests": {"cpu": "20m", "memory": "32Mi"},
-    "limits": {"memory": "1Gi"},
-}
+TESTED_SIZE = Resources(requests={"cpu": "20m", "memory": "32Mi"}, limits={"memory": "1Gi"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +38,19 @@ class Database:
     raft_port: int
 
     def settings(self, view: View) -> OvnDatabase:
-        """What the user says about it."""
+        """Its settings in the spec."""
         spec = view.spec
         return spec.northbound if self is NORTHBOUND else spec.southbound
 
     def service(self, view: View) -> ServicePort:
         """The Service that others reach it by."""
-        given = view.spec.neutron_integration
-        return (given.nb_connection if self is NORTHBOUND else given.sb_connection).service
+        neutron = view.spec.neutron_integration
+        return (neutron.nb_connection if self is NORTHBOUND else neutron.sb_connection).service
 
     def endpoint(self, view: View) -> str:
         """The connection string for clients."""
         service = self.service(view)
-        host = f"{service.name}.{view.cluster.metadata.namespace}.svc.cluster.local"
+        host = f"{service.name}.{view.namespace}.svc.cluster.local"
         return f"{view.protocol}:{host}:{service.port}"
 
     def hosts(self, view: View) -> list[str]:
@@ -77,10 +75,6 @@ def objects(view: View, database: Database) -> Iterator[Desired]:
     """Servers with volumes, their names, the address for clients, a budget that keeps a majority."""
     key = view.named(database.component)
     labels, selector = view.labels(database.component), view.selector(database.component)
-    programs = configmap.config_map(
-        view.named(f"{database.component}-programs"), _programs(), labels
-    )
-    yield programs
     meta = {"name": key.name, "namespace": key.namespace, "labels": labels}
     ports = {"client": database.port, "raft": database.raft_port}
     names = {
@@ -94,22 +88,18 @@ def objects(view: View, database: Database) -> Iterator[Desired]:
     service = database.service(view)
     front = {"selector": selector, "ports": [_port("ovsdb", service.port, database.port)]}
     yield Desired(SERVICE, {"metadata": {**meta, "name": service.name}, "spec": front})
-    yield _stateful_set(view, database, programs.key.name)
-    budget = {"maxUnavailable": 1, "selector": {"matchLabels": selector}}
-    yield Desired(POD_DISRUPTION_BUDGET, {"metadata": meta, "spec": budget})
+    yield _stateful_set(view, database)
+    yield workload.disruption_budget(key, selector=selector, labels=labels)
 
 
 def ready(view: View, database: Database) -> Verdict:
     """Whether all servers are members of the cluster and know its leader."""
     key = view.named(database.component)
-    number, wanted, settled = workload.progress(view.get(STATEFUL_SET, key))
-    if settled:
-        return Ready("Serving", f"{number}/{wanted} servers")
-    wanted = wanted or database.settings(view).replicas
-    return Waiting(
-        "ServersStarting",
-        f"{number}/{wanted} pods of {key.name!r} ready{view.trouble(database.component)}",
-    )
+    found = workload.progress(view.get(STATEFUL_SET, key))
+    if found.settled:
+        return Ready("Serving", f"{found.ready}/{found.wanted} servers")
+    text = found.describe(key.name, wanted=database.settings(view).replicas)
+    return Waiting("ServersStarting", f"{text}{view.pod_failure(database.component)}")
 
 
 def is_served(view: View, database: Database) -> bool:
@@ -118,65 +108,43 @@ def is_served(view: View, database: Database) -> bool:
     return bool((found.get("status") or {}).get("readyReplicas"))
 
 
-def tls_mounts(view: View) -> list[Mount]:
-    """The certificate as files, if there is one."""
-    return [Mount("tls", TLS, secret=view.tls_secret)] if view.is_encrypted else []
+def tls_volumes(view: View) -> list[Volume]:
+    """The certificate, if connections are encrypted."""
+    return [Volume("tls", TLS, Secret(view.tls_secret))] if view.is_encrypted else []
 
 
 def tls_options(view: View) -> list[str]:
-    """How OVN's programs are told about it."""
+    """Options of OVN's programs for the certificate."""
     if not view.is_encrypted:
         return []
     files = {"private-key": "tls.key", "certificate": "tls.crt", "ca-cert": "ca.crt"}
     return [f"--{option}={TLS}/{name}" for option, name in files.items()]
 
 
-def placement(view: View, settings: Any) -> dict[str, Any]:
-    """Where pods of a workload run."""
-    found: dict[str, Any] = {}
-    if view.spec.image_pull_secrets:
-        found["imagePullSecrets"] = msgspec.to_builtins(view.spec.image_pull_secrets)
-    for wire, field in (
-        ("nodeSelector", "node_selector"),
-        ("tolerations", "tolerations"),
-        ("priorityClassName", "priority_class_name"),
-    ):
-        value = getattr(settings, field)
-        if value is not None:
-            found[wire] = msgspec.to_builtins(value)
-    return found
-
-
-def _stateful_set(view: View, database: Database, programs: str) -> Desired:
+def _stateful_set(view: View, database: Database) -> Desired:
     key, settings = view.named(database.component), database.settings(view)
-    keep = "Retain" if view.spec.deletion_policy == "Retain" else "Delete"
-    selector = view.selector(database.component)
-    spec: dict[str, Any] = {
-        "serviceName": key.name,
-        "replicas": settings.replicas,
-        # In order, a second server would wait for a first that waits for a majority.
-        "podManagementPolicy": "Parallel",
-        "revisionHistoryLimit": 3,
-        "selector": {"matchLabels": selector},
-        "template": _template(view, database, programs),
-        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": keep, "whenScaled": "Retain"},
-        "volumeClaimTemplates": [_claim(view, database)],
-    }
-    meta = {
-        "name": key.name,
-        "namespace": key.namespace,
-        "labels": view.labels(database.component),
-    }
-    return Desired(STATEFUL_SET, {"metadata": meta, "spec": spec})
+    storage = Storage(
+        CLAIM,
+        settings.storage.size,
+        settings.storage.storage_class,
+        retain=view.spec.deletion_policy == "Retain",
+    )
+    return stateful_set(
+        key,
+        replicas=settings.replicas,
+        selector=view.selector(database.component),
+        pod=_pod(view, database),
+        storage=storage.kept_from(view.get(STATEFUL_SET, key)),
+    )
 
 
-def _template(view: View, database: Database, programs: str) -> Object:
+def _pod(view: View, database: Database) -> Pod:
     settings = database.settings(view)
     container = Container(
         database.component,
         view.spec.ovn_image,
-        ("python3", f"{PROGRAMS}/start_database.py"),
-        mounts=[Mount("programs", PROGRAMS, config_map=programs), *tls_mounts(view)],
+        ("cobalt-agent", "ovn", "database"),
+        volumes=[*tls_volumes(view), Volume(CLAIM, DATA, ClaimTemplate())],
         environment={
             "OVN_DATABASE": database.schema,
             "OVN_SCHEMA": f"/usr/share/ovn/{database.file}",
@@ -187,71 +155,38 @@ def _template(view: View, database: Database, programs: str) -> Object:
             **({"OVN_OPTIONS": " ".join(tls_options(view))} if view.is_encrypted else {}),
             "PYTHONDONTWRITEBYTECODE": "1",
         },
+        ports=[Port("ovsdb", database.port), Port("raft", database.raft_port)],
         probes=_probes(database),
-        resources=pods.resources(TESTED_SIZE, settings),
+        resources=containers.resources(TESTED_SIZE, settings),
     )
     selector = view.selector(database.component)
-    spread = {
-        "maxSkew": 1,
-        "topologyKey": "kubernetes.io/hostname",
-        "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": {"matchLabels": selector},
-    }
-    template = pods.template(
-        [container],
+    return Pod(
+        containers=[container],
         labels=view.labels(database.component),
-        annotations={},
-        settings={
-            **placement(view, settings),
-            # The first process of a namespace cannot be ended by the signal that OVN ends itself by.
-            "shareProcessNamespace": True,
-            "terminationGracePeriodSeconds": 30,
-            "topologySpreadConstraints": [spread],
-        },
+        placement=replace(placement.of(settings), spread_selector=selector),
+        pull_secrets=view.spec.image_pull_secrets,
+        # OVN terminates itself by a signal that PID 1 of a namespace ignores.
+        share_process_namespace=True,
+        grace_period_seconds=30,
     )
-    body = template["spec"]["containers"][0]
-    body["volumeMounts"].append({"name": CLAIM, "mountPath": DATA})
-    body["ports"] = [
-        {"name": "ovsdb", "containerPort": database.port, "protocol": "TCP"},
-        {"name": "raft", "containerPort": database.raft_port, "protocol": "TCP"},
-    ]
-    return template
 
 
-def _probes(database: Database) -> dict[str, Any]:
+def _probes(database: Database) -> Probes:
     """A server is ready when it is a member of the cluster and knows the leader."""
-    asked = f"ovs-appctl --timeout=5 -t {CONTROL} cluster/status {database.schema}"
-    check = f"{asked} | grep -q '^Leader: [^u]'"
-    member = {"exec": {"command": ["sh", "-c", check]}, "timeoutSeconds": 10}
-    alive = ["ovs-appctl", "--timeout=5", "-t", CONTROL, "version"]
-    return {
-        "startupProbe": {**member, "periodSeconds": 1, "failureThreshold": 600},
-        "readinessProbe": {**member, "periodSeconds": 10, "failureThreshold": 2},
-        "livenessProbe": {
-            "exec": {"command": alive},
-            "timeoutSeconds": 10,
-            "periodSeconds": 30,
-            "failureThreshold": 4,
-        },
-    }
+    cluster_status = f"ovs-appctl --timeout=5 -t {CONTROL} cluster/status {database.schema}"
+    has_leader = f"{cluster_status} | grep -q '^Leader: [^u]'"
+    member = Probe(Exec(["sh", "-c", has_leader]), timeout_seconds=10)
+    return Probes(
+        startup=replace(member, period_seconds=1, failure_threshold=600),
+        readiness=replace(member, period_seconds=10, failure_threshold=2),
+        liveness=responds(CONTROL),
+    )
 
 
-def _claim(view: View, database: Database) -> Object:
-    """Of servers that exist the claim stays as it is, because it cannot be changed."""
-    settings = database.settings(view)
-    size, storage_class = settings.storage.size, settings.storage.storage_class
-    live = view.get(STATEFUL_SET, view.named(database.component)) or {}
-    for known in (live.get("spec") or {}).get("volumeClaimTemplates") or ():
-        size = known["spec"]["resources"]["requests"]["storage"]
-        storage_class = known["spec"].get("storageClassName")
-    spec: dict[str, Any] = {
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": size}},
-    }
-    if storage_class:
-        spec["storageClassName"] = storage_class
-    labels = view.selector(database.component)
-    return {"metadata": {"name": CLAIM, "labels": labels}, "spec": spec}
+def responds(control: str, *, program: str = "ovs-appctl") -> Probe:
+    """A program of OVN answers at its control socket."""
+    version = Exec([program, "--timeout=5", "-t", control, "version"])
+    return Probe(version, period_seconds=30, timeout_seconds=10, failure_threshold=4)
 
 
 def claims(view: View) -> Iterable[Key]:
@@ -259,13 +194,8 @@ def claims(view: View) -> Iterable[Key]:
     for database in BOTH:
         name = view.named(database.component).name
         for number in range(database.settings(view).replicas):
-            yield view.key(f"{CLAIM}-{name}-{number}")
+            yield view.sibling(f"{CLAIM}-{name}-{number}")
 
 
 def _port(name: str, port: int, target: int) -> Object:
     return {"name": name, "port": port, "targetPort": target, "protocol": "TCP"}
-
-
-def _programs() -> dict[str, str]:
-    folder = resources.files("cobaltcore.operators.ovn.inside")
-    return {name: folder.joinpath(name).read_text() for name in ("start_database.py",)}

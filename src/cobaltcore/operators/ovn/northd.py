@@ -3,12 +3,14 @@
 All of them connect, one holds the lock in the southbound database and works.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from cobaltcore.api.foreign.kubernetes import DEPLOYMENT
-from cobaltcore.engine.desired import pods, workload
-from cobaltcore.engine.desired.pods import Container
+from cobaltcore.api.pods import Resources
+from cobaltcore.engine.desired import containers, placement, probes, workload
+from cobaltcore.engine.desired.containers import Container
+from cobaltcore.engine.desired.pods import Pod
+from cobaltcore.engine.desired.probes import Probes
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting
 from cobaltcore.operators.ovn import databases
 from cobaltcore.operators.ovn.view import View
@@ -16,10 +18,7 @@ from cobaltcore.runtime.meta import Desired
 
 COMPONENT = "northd"
 CONTROL = "/tmp/northd.ctl"  # noqa: S108 an empty volume of the pod
-TESTED_SIZE: Mapping[str, Any] = {
-    "requests": {"cpu": "20m", "memory": "32Mi"},
-    "limits": {"memory": "1Gi"},
-}
+TESTED_SIZE = Resources(requests={"cpu": "20m", "memory": "32Mi"}, limits={"memory": "1Gi"})
 
 
 def objects(view: View) -> Iterator[Desired]:
@@ -38,55 +37,45 @@ def objects(view: View) -> Iterator[Desired]:
             "-vsyslog:off",
             "-vfile:off",
         ),
-        mounts=databases.tls_mounts(view),
+        volumes=databases.tls_volumes(view),
         probes=_probes(),
-        resources=pods.resources(TESTED_SIZE, settings),
+        resources=containers.resources(TESTED_SIZE, settings),
     )
-    template = pods.template(
-        [container],
+    pod = Pod(
+        containers=[container],
         labels=view.labels(COMPONENT),
-        annotations={},
-        settings={
-            **databases.placement(view, settings),
-            "shareProcessNamespace": True,
-            "terminationGracePeriodSeconds": 10,
-        },
+        placement=placement.of(settings),
+        pull_secrets=view.spec.image_pull_secrets,
+        share_process_namespace=True,
+        grace_period_seconds=10,
     )
     yield from workload.deployment(
         view.named(COMPONENT),
         replicas=settings.replicas,
         selector=view.selector(COMPONENT),
-        labels=view.labels(COMPONENT),
-        template=template,
+        pod=pod,
     )
 
 
 def ready(view: View) -> Verdict:
     """Whether all of them are connected to both databases."""
     key = view.named(COMPONENT)
-    number, wanted, settled = workload.progress(view.get(DEPLOYMENT, key))
-    if settled:
-        return Ready("Translating", f"{number}/{wanted} pods")
-    wanted = wanted or view.spec.northd.replicas
-    return Waiting(
-        "NorthdStarting", f"{number}/{wanted} pods of {key.name!r} ready{view.trouble(COMPONENT)}"
-    )
+    found = workload.progress(view.get(DEPLOYMENT, key))
+    if found.settled:
+        return Ready("Available", f"{found.ready}/{found.wanted} pods")
+    text = found.describe(key.name, wanted=view.spec.northd.replicas)
+    return Waiting("NorthdStarting", f"{text}{view.pod_failure(COMPONENT)}")
 
 
-def _probes() -> dict[str, Any]:
-    asks = f"ovn-appctl --timeout=5 -t {CONTROL}"
-    check = " && ".join(
-        f'[ "$({asks} {side}-connection-status)" = connected ]' for side in ("nb", "sb")
+def _probes() -> Probes:
+    appctl = f"ovn-appctl --timeout=5 -t {CONTROL}"
+    is_connected = " && ".join(
+        f'[ "$({appctl} {side}-connection-status)" = connected ]' for side in ("nb", "sb")
     )
-    connected = {"exec": {"command": ["sh", "-c", check]}, "timeoutSeconds": 10}
-    alive = ["ovn-appctl", "--timeout=5", "-t", CONTROL, "version"]
-    return {
-        "startupProbe": {**connected, "periodSeconds": 1, "failureThreshold": 300},
-        "readinessProbe": {**connected, "periodSeconds": 30, "failureThreshold": 3},
-        "livenessProbe": {
-            "exec": {"command": alive},
-            "timeoutSeconds": 10,
-            "periodSeconds": 30,
-            "failureThreshold": 4,
-        },
-    }
+    return probes.by_command(
+        "sh",
+        "-c",
+        is_connected,
+        startup_seconds=300,
+        liveness=databases.responds(CONTROL, program="ovn-appctl"),
+    )

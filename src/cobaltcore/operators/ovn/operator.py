@@ -1,11 +1,12 @@
-"""OVN: the network's databases and the nodes that take part in it."""
+"""OVN: the databases of the network and the nodes that take part in it."""
 
 from cobaltcore.api.foreign.kubernetes import NODE
-from cobaltcore.api.ovn import CHASSIS, CLUSTER
-from cobaltcore.engine.operator import Context, Operator
-from cobaltcore.engine.rights import Rights, Rule
+from cobaltcore.api.ovn import CHASSIS
+from cobaltcore.engine.context import Context
+from cobaltcore.engine.operator import Operator
+from cobaltcore.engine.rights import Rule
 from cobaltcore.operators.ovn.chassis_owner import ChassisOwner
-from cobaltcore.operators.ovn.controller import CHILDREN, ClusterController
+from cobaltcore.operators.ovn.planner import OVNPlanner
 from cobaltcore.runtime.admission import Webhooks
 
 
@@ -15,12 +16,9 @@ def _webhooks(context: Context, table: Webhooks) -> None:
 
 OPERATOR = Operator(
     "ovn",
-    controllers=lambda context: [ClusterController(context).controller],
+    (OVNPlanner(),),
     webhooks=_webhooks,
-    rights=Rights(
-        serves=(CLUSTER, CHASSIS),
-        makes=(CHASSIS, *(kind for kind, _ in CHILDREN)),
-        # A chassis belongs to its Node, and holds up the deletion of it.
-        extra=(Rule(NODE.group, (f"{NODE.plural}/finalizers",), ("update",)),),
-    ),
+    reports_on=(CHASSIS,),
+    # A chassis belongs to its Node, and holds up the deletion of it.
+    extra=(Rule(NODE.group, (f"{NODE.plural}/finalizers",), ("update",)),),
 )

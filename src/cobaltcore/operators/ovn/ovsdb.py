@@ -1,7 +1,7 @@
 """One transaction on an OVSDB server (RFC 7047), over TCP or TLS.
 
-A connection lasts for one transaction: passes are seconds apart, and a server that was replaced
-meanwhile needs no notice.
+A connection lasts for one transaction: reconciles are seconds apart, and no connection is left open
+to a server that has been replaced.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from typing import Any
 
 from cobaltcore.runtime import errors
 
-PATIENCE = timedelta(seconds=5)
+TIMEOUT = timedelta(seconds=5)
 CHUNK_BYTES = 2**18
 LARGEST_ANSWER_BYTES = 2**26
 
@@ -24,13 +24,13 @@ Row = dict[str, Any]
 Operation = dict[str, Any]
 
 
-class DatabaseFault(errors.RuntimeFault):
+class DatabaseFault(errors.Unreachable):
     """A database did not answer, or refused."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A certificate with its key, and the authority that the server must be signed by."""
+class ClientCertificate:
+    """A certificate with its key, and the CA that must have signed the server's."""
 
     certificate: str
     key: str = field(repr=False)
@@ -39,25 +39,25 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server listens; with a pair it speaks TLS."""
+    """Where a server listens; with a client certificate it uses TLS."""
 
     host: str
     port: int
-    pair: Pair | None = None
+    client: ClientCertificate | None = None
 
     def __str__(self) -> str:
-        return f"{'ssl' if self.pair else 'tcp'}:{self.host}:{self.port}"
+        return f"{'ssl' if self.client else 'tcp'}:{self.host}:{self.port}"
 
 
 async def transact(
     address: Address, database: str, operations: Sequence[Operation]
 ) -> list[list[Row]]:
-    """Carry out operations in one transaction; return the rows that each of them found."""
+    """Run operations in one transaction; return the rows that each of them found."""
     try:
-        async with asyncio.timeout(PATIENCE.total_seconds()):
+        async with asyncio.timeout(TIMEOUT.total_seconds()):
             answer = await _ask(address, [database, *operations])
     except (OSError, TimeoutError, ValueError) as error:
-        why = str(error) or f"no answer within {PATIENCE.total_seconds():g} s"
+        why = str(error) or f"no answer within {TIMEOUT.total_seconds():g} s"
         raise DatabaseFault(f"{database} at {address}: {why}") from error
     # A transaction that fails has one more result, which says why.
     for result in answer:
@@ -68,7 +68,7 @@ async def transact(
 
 
 async def _ask(address: Address, parameters: Sequence[Any]) -> list[Row]:
-    context = _context(address.pair) if address.pair else None
+    context = _context(address.client) if address.client else None
     reader, writer = await asyncio.open_connection(address.host, address.port, ssl=context)
     try:
         request = {"method": "transact", "params": parameters, "id": 0}
@@ -82,7 +82,7 @@ async def _ask(address: Address, parameters: Sequence[Any]) -> list[Row]:
 
 
 async def _answer(reader: asyncio.StreamReader) -> list[Row]:
-    """Messages follow each other without a separator; the server may ask whether we live."""
+    """Messages follow each other without a separator; the server may send echo requests."""
     decoder, text = json.JSONDecoder(), ""
     while len(text) < LARGEST_ANSWER_BYTES:
         chunk = await reader.read(CHUNK_BYTES)
@@ -107,14 +107,14 @@ def _result(message: Row) -> list[Row]:
     return found
 
 
-def _context(pair: Pair) -> ssl.SSLContext:
-    """Servers are told apart by their authority: certificates of databases name no addresses."""
-    context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cadata=pair.authority)
+def _context(client: ClientCertificate) -> ssl.SSLContext:
+    """Servers are verified by their CA only: certificates of databases contain no addresses."""
+    context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cadata=client.authority)
     context.check_hostname = False
-    # OpenSSL reads keys from files only; this one exists in memory, and for this process.
-    handle = os.memfd_create("pair", os.MFD_CLOEXEC)
+    # OpenSSL reads keys from files only; a memfd is never written to disk.
+    handle = os.memfd_create("client-certificate", os.MFD_CLOEXEC)
     try:
-        os.write(handle, f"{pair.certificate}\n{pair.key}\n".encode())
+        os.write(handle, f"{client.certificate}\n{client.key}\n".encode())
         context.load_cert_chain(f"/proc/self/fd/{handle}")
     finally:
         os.close(handle)

@@ -25,24 +25,24 @@ PARTS: tuple[Node[View], ...] = (
         "Certificate",
         certificate.objects,
         certificate.ready,
-        when=lambda view: view.is_encrypted,
+        enabled_if=lambda view: view.is_encrypted,
     ),
     _database(databases.NORTHBOUND),
     _database(databases.SOUTHBOUND),
     # Its pods wait for the databases themselves, so that all of them start at once.
     Node(northd.COMPONENT, "Databases", northd.objects, northd.ready, needs=(_CERTIFICATE,)),
     Node(
-        hypervisors.SWITCH,
+        hypervisors.OVS,
         "Hypervisors",
-        hypervisors.switch_objects,
-        hypervisors.switch_ready,
+        hypervisors.ovs_objects,
+        hypervisors.ovs_ready,
     ),
     Node(
         hypervisors.CONTROLLER,
         "Hypervisors",
         hypervisors.controller_objects,
         hypervisors.controller_ready,
-        # ovn-controller ends at the sight of a southbound database that northd has not filled.
+        # ovn-controller exits if northd has not initialized the southbound database yet.
         needs=(_CERTIFICATE, northd.COMPONENT),
     ),
 )
@@ -50,6 +50,6 @@ PARTS: tuple[Node[View], ...] = (
 CONDITIONS: dict[str, tuple[str, ...]] = {
     "NorthboundReady": (_CERTIFICATE, databases.NORTHBOUND.component),
     "SouthboundReady": (_CERTIFICATE, databases.SOUTHBOUND.component, northd.COMPONENT),
-    "ControllersReady": (_CERTIFICATE, hypervisors.SWITCH, hypervisors.CONTROLLER),
+    "ControllersReady": (_CERTIFICATE, hypervisors.OVS, hypervisors.CONTROLLER),
 }
-"""Which condition speaks about which parts."""
+"""The parts of each condition."""

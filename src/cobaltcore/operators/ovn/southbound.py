@@ -1,7 +1,7 @@
-"""What the southbound database says about hypervisors, and the little that is written to it.
+"""Hypervisors in the southbound database.
 
-Hypervisors prove that they live by repeating a number: whoever raises it in the northbound database
-gets an answer, with its time, from every ovn-controller that is up to date.
+Hypervisors prove that they are alive by copying NB_Global.nb_cfg: after an increment, every
+ovn-controller that is up to date writes the number and the time to its Chassis_Private row.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ class Record:
     """Type and address, sorted."""
     bridge_mappings: str = ""
     confirmed: datetime | None = None
-    """When it last repeated the number; None: not yet."""
+    """When it last copied nb_cfg; None: not yet."""
 
 
 Records = Mapping[str, Record]
@@ -65,14 +65,14 @@ def parse(chassis: Iterable[Row], private: Iterable[Row], encaps: Iterable[Row])
     }
 
 
-async def call_the_roll(address: Address) -> None:
-    """Raise the number that every hypervisor repeats."""
-    raised = {"op": "mutate", "table": "NB_Global", "where": []}
-    await ovsdb.transact(address, NORTHBOUND, [{**raised, "mutations": [["nb_cfg", "+=", 1]]}])
+async def request_confirmation(address: Address) -> None:
+    """Increment nb_cfg, which every ovn-controller copies."""
+    increment = {"op": "mutate", "table": "NB_Global", "where": []}
+    await ovsdb.transact(address, NORTHBOUND, [{**increment, "mutations": [["nb_cfg", "+=", 1]]}])
 
 
 async def remove(address: Address, system_id: str) -> None:
-    """Forget a hypervisor: its ports are free for another one."""
+    """Delete a hypervisor's rows: its ports may be bound elsewhere."""
     where = [["name", "==", system_id]]
     tables = ("Chassis", "Chassis_Private")
     operations = [{"op": "delete", "table": table, "where": where} for table in tables]

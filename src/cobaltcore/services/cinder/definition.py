@@ -1,56 +1,62 @@
 """Cinder: the block storage service."""
 
 from cobaltcore.api import cinder
-from cobaltcore.engine.definition import Config, Facts, Service, Step, Workload
-from cobaltcore.services.cinder import config
+from cobaltcore.api.cinder import CinderSpec
+from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload
+from cobaltcore.services.cinder import config, projection
 from cobaltcore.services.cinder.steps import backends
 
 
-def workloads(facts: Facts) -> tuple[Workload, ...]:
+def workloads(scope: ServiceScope[CinderSpec]) -> tuple[Workload, ...]:
     """The API, the scheduler, and the pods that talk to the backends, if there are any."""
     volume = Workload(
         "volume",
-        lambda spec: spec.volume.replicas,
+        scope.spec.volume.replicas,
         command=("cinder-volume",),
-        settings=lambda spec: spec.volume,
+        settings=scope.spec.volume,
         # Volumes belong to a host: whichever pod runs is that host.
-        environment={"OS_DEFAULT__HOST": facts.named("volume").name},
+        environment={"OS_DEFAULT__HOST": scope.named("volume").name},
         escalates=True,
     )
     return (
         Workload(
             "api",
-            lambda spec: spec.api.replicas,
+            scope.spec.api.replicas,
             module="cinder.wsgi.api",
             health="/healthcheck",
-            settings=lambda spec: spec.api,
+            settings=scope.spec.api,
         ),
         Workload(
             "scheduler",
-            lambda spec: spec.scheduler.replicas,
+            scope.spec.scheduler.replicas,
             command=("cinder-scheduler",),
-            settings=lambda spec: spec.scheduler,
-            environment={"OS_DEFAULT__HOST": facts.named("scheduler").name},
+            settings=scope.spec.scheduler,
+            environment={"OS_DEFAULT__HOST": scope.named("scheduler").name},
         ),
-        *([volume] if backends.exist(facts) else []),
+        *([volume] if backends.exist(scope) else []),
     )
 
 
 SERVICE = Service(
     name="cinder",
-    kind=cinder.KIND,
     resource=cinder.Cinder,
+    status=cinder.CinderStatus,
     port=8776,
     secrets=backends.needs,
+    part=projection.PART,
     config=config.render,
-    preparation=lambda facts: Config(backends.types_program()),
-    migration=lambda facts: ("cinder-manage", "db", "sync"),
+    migration=lambda scope: ("cinder-manage", "db", "sync"),
     steps=(
-        Step("CephConnected", backends.connected, when=backends.use_ceph, needs=("ConfigReady",)),
+        Step(
+            "CephConnected",
+            backends.connected,
+            enabled_if=backends.use_ceph,
+            needs=("ConfigReady",),
+        ),
         Step(
             "VolumeTypesReady",
-            backends.types_made,
-            when=backends.exist,
+            backends.volume_types,
+            enabled_if=backends.exist,
             needs=("DatabaseReady",),
         ),
     ),

@@ -1,55 +1,53 @@
 """glance-api.conf. Pure."""
 
+from cobaltcore.api.glance import GlanceSpec
 from cobaltcore.engine import ceph, oslo
-from cobaltcore.engine.definition import Config, Facts
-from cobaltcore.engine.desired import inifile, names, pods
+from cobaltcore.engine.definition import Config, ServiceScope
+from cobaltcore.engine.desired import containers, inifile, names
 from cobaltcore.engine.desired.inifile import Sections
 from cobaltcore.services.glance.steps import storage
 
 
-def render(facts: Facts) -> Config:
+def render(scope: ServiceScope[GlanceSpec]) -> Config:
     """The configuration of Glance."""
     options = inifile.merge(
-        oslo.shared_options(facts),
+        oslo.shared_options(scope),
         oslo.lock_options(),
         oslo.database_options(),
-        oslo.token_options(facts),
-        _store(facts),
+        oslo.token_options(scope),
+        _store(scope),
         {
             "paste_deploy": {
                 "flavor": "keystone",
                 "config_file": f"{names.VENV}/etc/glance/glance-api-paste.ini",
             },
             "os_glance_staging_store": {
-                "filesystem_store_datadir": f"{pods.STATE_DIR}/staging",
+                "filesystem_store_datadir": f"{containers.STATE_DIR}/staging",
             },
-            "os_glance_tasks_store": {"filesystem_store_datadir": f"{pods.STATE_DIR}/tasks"},
+            "os_glance_tasks_store": {"filesystem_store_datadir": f"{containers.STATE_DIR}/tasks"},
             "oslo_messaging_notifications": {"driver": "noop"},
         },
-        facts.spec.extra_config,
+        scope.spec.extra_config,
     )
-    pool = storage.pools(facts)
+    pool = storage.pools(scope)
     return Config(
-        files={
-            "glance-api.conf": inifile.render(options),
-            **(ceph.program_file() if pool else {}),
-        },
+        files={"glance-api.conf": inifile.render(options)},
         environment={
-            **oslo.database_environment(facts),
-            **oslo.login_environment(facts, "keystone_authtoken"),
+            **oslo.database_environment(scope),
+            **oslo.login_environment(scope, "keystone_authtoken"),
         },
-        secret_files=ceph.secret_files(facts, pool),
+        secret_files=ceph.secret_files(scope, pool),
     )
 
 
-def _store(facts: Facts) -> Sections:
-    if storage.is_volume(facts):
+def _store(scope: ServiceScope[GlanceSpec]) -> Sections:
+    if storage.is_volume(scope):
         return {
             "DEFAULT": {"enabled_backends": "file:file"},
             "glance_store": {"default_backend": "file"},
             "file": {"filesystem_store_datadir": f"{storage.DIRECTORY}/images"},
         }
-    (pool,) = storage.pools(facts)
+    (pool,) = storage.pools(scope)
     return {
         "DEFAULT": {
             "enabled_backends": "rbd:rbd",

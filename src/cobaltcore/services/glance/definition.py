@@ -3,25 +3,28 @@
 from cobaltcore.api import glance
 from cobaltcore.engine import ceph
 from cobaltcore.engine.definition import Service, Step, Workload
-from cobaltcore.services.glance import config
+from cobaltcore.services.glance import config, projection
 from cobaltcore.services.glance.steps import storage
 
 SERVICE = Service(
     name="glance",
-    kind=glance.KIND,
     resource=glance.Glance,
+    status=glance.GlanceStatus,
     port=9292,
     secrets=lambda spec: [ceph.need(spec.storage.rbd, "glance")] if spec.storage.rbd else [],
+    part=projection.PART,
     config=config.render,
-    migration=lambda facts: ("glance-manage", "db_sync"),
-    mounts=storage.mounts,
+    migration=lambda scope: ("glance-manage", "db_sync"),
+    volumes=storage.volumes,
     steps=(
-        Step("CephConnected", storage.connected, when=storage.is_ceph, needs=("ConfigReady",)),
-        Step("StorageReady", storage.claimed, when=storage.is_volume, needs=("ConfigReady",)),
-    ),
-    workloads=lambda facts: (
-        Workload(
-            "api", lambda spec: spec.replicas, module="glance.wsgi.api", health="/healthcheck"
+        Step(
+            "CephConnected", storage.connected, enabled_if=storage.is_ceph, needs=("ConfigReady",)
         ),
+        Step(
+            "StorageReady", storage.claimed, enabled_if=storage.is_volume, needs=("ConfigReady",)
+        ),
+    ),
+    workloads=lambda scope: (
+        Workload("api", scope.spec.replicas, module="glance.wsgi.api", health="/healthcheck"),
     ),
 )

@@ -1,20 +1,21 @@
 """keystone.conf. Pure."""
 
+from cobaltcore.api.keystone import KeystoneSpec
 from cobaltcore.engine import oslo
-from cobaltcore.engine.definition import Config, Facts
+from cobaltcore.engine.definition import Config, ServiceScope
 from cobaltcore.engine.desired import inifile
 from cobaltcore.services.keystone.steps import keys
 
 
-def render(facts: Facts) -> Config:
+def render(scope: ServiceScope[KeystoneSpec]) -> Config:
     """The configuration of Keystone."""
-    spec = facts.spec
+    spec = scope.spec
     plugins = {each.config_section: each.config for each in spec.plugins or ()}
     options = inifile.merge(
         plugins,
-        oslo.shared_options(facts),
+        oslo.shared_options(scope),
         oslo.database_options(),
-        oslo.cache_options(facts, spec.cache),
+        oslo.cache_options(scope, spec.cache),
         {
             "token": {"provider": "fernet"},
             "fernet_tokens": {
@@ -28,5 +29,5 @@ def render(facts: Facts) -> Config:
     )
     return Config(
         files={"keystone.conf": inifile.render(options)},
-        environment=oslo.database_environment(facts),
+        environment=oslo.database_environment(scope),
     )

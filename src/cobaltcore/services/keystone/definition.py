@@ -2,13 +2,13 @@
 
 from cobaltcore.api import keystone
 from cobaltcore.engine.definition import SecretNeed, Service, Step, Workload
-from cobaltcore.services.keystone import config
+from cobaltcore.services.keystone import config, projection
 from cobaltcore.services.keystone.steps import bootstrap, keys
 
 SERVICE = Service(
     name="keystone",
-    kind=keystone.KIND,
     resource=keystone.Keystone,
+    status=keystone.KeystoneStatus,
     port=5000,
     secrets=lambda spec: [
         SecretNeed(
@@ -17,16 +17,17 @@ SERVICE = Service(
             "administrator's password",
         )
     ],
+    part=projection.PART,
     config=config.render,
-    migration=lambda facts: ("keystone-manage", "db_sync"),
-    mounts=keys.mounts,
+    migration=lambda scope: ("keystone-manage", "db_sync"),
+    volumes=keys.volumes,
     generated=keys.generated,
     steps=(
         Step("FernetKeysReady", keys.fernet, needs=()),
         Step("CredentialKeysReady", keys.credential, needs=()),
         Step("BootstrapReady", bootstrap.bootstrapped),
     ),
-    workloads=lambda facts: (
-        Workload("api", lambda spec: spec.replicas, module="keystone.wsgi.api", health="/v3"),
+    workloads=lambda scope: (
+        Workload("api", scope.spec.replicas, module="keystone.wsgi.api", health="/v3"),
     ),
 )

@@ -2,8 +2,9 @@
 
 from urllib.parse import urlsplit
 
+from cobaltcore.api.neutron import NeutronSpec
 from cobaltcore.engine import access, oslo, uwsgi
-from cobaltcore.engine.definition import Config, Facts
+from cobaltcore.engine.definition import Config, ServiceScope
 from cobaltcore.engine.desired import inifile, names, service
 from cobaltcore.engine.desired.inifile import Sections
 from cobaltcore.services.neutron.steps import metadata, ovn
@@ -22,20 +23,20 @@ HELPERS = (
 )
 
 
-def render(facts: Facts) -> Config:
+def render(scope: ServiceScope[NeutronSpec]) -> Config:
     """The configuration of the API and the workers."""
     peers = {name: {"endpoint_type": "internal"} for name in PEERS}
     options = inifile.merge(
-        oslo.shared_options(facts),
+        oslo.shared_options(scope),
         oslo.state_options(),
         oslo.database_options(),
         oslo.messaging_options(),
-        oslo.token_options(facts),
-        oslo.client_options(facts, *PEERS),
+        oslo.token_options(scope),
+        oslo.client_options(scope, *PEERS),
         peers,
-        _plugins(facts),
-        ovn.options(facts) if ovn.is_used(facts) else {},
-        facts.spec.extra_config,
+        _plugins(scope),
+        ovn.options(scope) if ovn.is_used(scope) else {},
+        scope.spec.extra_config,
     )
     plugin = {name: each for name, each in options.items() if name.startswith(PLUGIN_SECTIONS)}
     rest = {name: each for name, each in options.items() if name not in plugin}
@@ -43,23 +44,22 @@ def render(facts: Facts) -> Config:
         files={
             "neutron.conf": inifile.render(rest),
             "ml2_conf.ini": inifile.render(plugin),
-            **(ovn.program_file() if ovn.is_used(facts) else {}),
         },
         environment={
-            **oslo.database_environment(facts),
-            **oslo.messaging_environment(facts),
-            **oslo.login_environment(facts, "keystone_authtoken", *PEERS),
+            **oslo.database_environment(scope),
+            **oslo.messaging_environment(scope),
+            **oslo.login_environment(scope, "keystone_authtoken", *PEERS),
         },
-        secret_files=ovn.secret_files(facts),
+        secret_files=ovn.secret_files(scope),
     )
 
 
-def agent(facts: Facts) -> Config:
+def agent(scope: ServiceScope[NeutronSpec]) -> Config:
     """The configuration of the metadata agents: they log in nowhere."""
-    host = service.host(facts.beside(names.metadata_api("nova")))
-    given = facts.spec.metadata_agent.nova_metadata_url
-    url = urlsplit(given or f"{uwsgi.scheme(facts)}://{host}:8775")
-    options = inifile.merge(
+    host = service.host(scope.sibling(names.metadata_api("nova")))
+    given = scope.spec.metadata_agent.nova_metadata_url
+    url = urlsplit(given or f"{uwsgi.scheme(scope)}://{host}:8775")
+    own = inifile.merge(
         {
             "DEFAULT": {
                 "use_stderr": "true",
@@ -67,29 +67,29 @@ def agent(facts: Facts) -> Config:
                 "nova_metadata_host": url.hostname or "",
                 "nova_metadata_port": str(url.port or (443 if url.scheme == "https" else 80)),
                 "metadata_workers": "0",
-                **({"auth_ca_cert": oslo.CA_FILE} if facts.spec.keystone.ca_secret_ref else {}),
+                **({"auth_ca_cert": oslo.CA_FILE} if access.has_ca(scope) else {}),
             },
             "AGENT": {"root_helper": ""},
-            "ovs": {"ovsdb_connection": f"unix:{metadata.SWITCH}"},
+            "ovs": {"ovsdb_connection": f"unix:{metadata.OVS_SOCKET}"},
         },
         oslo.state_options(),
-        oslo.helper_options(facts, *HELPERS),
-        ovn.options(facts),
+        oslo.helper_options(scope, *HELPERS),
+        ovn.options(scope),
     )
-    secret = access.value(facts, metadata.secret_name(facts.spec), names.METADATA_SECRET_KEY)
+    further = scope.spec.extra_config or {}
+    # Other sections are those of programs that the agents do not run.
+    options = inifile.merge(own, {name: further[name] for name in own if name in further})
+    secret = access.value(scope, metadata.secret_name(scope.spec), metadata.secret_key(scope.spec))
     return Config(
-        files={
-            "neutron.conf": inifile.render(options),
-            **metadata.program_file(),
-        },
+        files={"neutron.conf": inifile.render(options)},
         environment={oslo.variable("DEFAULT", names.METADATA_SECRET_KEY): secret},
-        secret_files=ovn.secret_files(facts),
+        secret_files=ovn.secret_files(scope),
     )
 
 
-def _plugins(facts: Facts) -> Sections:
-    ml2 = facts.spec.ml2
-    router = "ovn-router" if ovn.is_used(facts) else "router"
+def _plugins(scope: ServiceScope[NeutronSpec]) -> Sections:
+    ml2 = scope.spec.ml2
+    router = "ovn-router" if ovn.is_used(scope) else "router"
     services = [router, "segments", "port_forwarding", "trunk"]
     if "qos" in ml2.extension_drivers:
         services.append("qos")

@@ -4,9 +4,10 @@ from itertools import chain
 
 from cobaltcore.api import neutron
 from cobaltcore.api import ovn as ovn_kinds
-from cobaltcore.engine.definition import Facts, Service, Step, Workload
-from cobaltcore.runtime.meta import Scope
-from cobaltcore.services.neutron import config
+from cobaltcore.api.neutron import NeutronSpec
+from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload
+from cobaltcore.runtime.meta import WatchScope
+from cobaltcore.services.neutron import config, projection
 from cobaltcore.services.neutron.steps import metadata, ovn
 
 FILES = (
@@ -17,35 +18,36 @@ FILES = (
 )
 
 
-def workloads(facts: Facts) -> tuple[Workload, ...]:
-    """The API, the workers beside it, the agents on hypervisors."""
+def workloads(scope: ServiceScope[NeutronSpec]) -> tuple[Workload, ...]:
+    """The API, its workers, the agents on hypervisors."""
     workers = [
         Workload("periodic-workers", command=("neutron-periodic-workers", *FILES)),
     ]
-    if ovn.is_used(facts):
+    if ovn.is_used(scope):
         command = ("neutron-ovn-maintenance-worker", *FILES)
         workers.append(Workload("ovn-maintenance-worker", command=command))
     api = Workload(
         "api",
-        lambda spec: spec.api.replicas,
+        scope.spec.api.replicas,
         module="neutron.wsgi.api",
-        settings=lambda spec: spec.api,
+        settings=scope.spec.api,
         environment={"OS_NEUTRON_CONFIG_FILES": "neutron.conf;ml2_conf.ini"},
     )
-    return (api, *workers, *metadata.workloads(facts))
+    return (api, *workers, *metadata.workloads(scope))
 
 
 SERVICE = Service(
     name="neutron",
-    kind=neutron.KIND,
     resource=neutron.Neutron,
+    status=neutron.NeutronStatus,
     port=9696,
     secrets=metadata.needs,
+    part=projection.PART,
     config=config.render,
     configs={"agent": config.agent},
-    migration=lambda facts: ("neutron-db-manage", *FILES[:2], "upgrade", "heads"),
-    watches={ovn_kinds.CLUSTER: Scope()},
+    migration=lambda scope: ("neutron-db-manage", *FILES[:2], "upgrade", "heads"),
+    watches={ovn_kinds.CLUSTER: WatchScope()},
     references=lambda key, spec: chain(ovn.references(key, spec), metadata.references(key, spec)),
-    steps=(Step("OVNConnected", ovn.connected, when=ovn.is_used, needs=("ConfigReady",)),),
+    steps=(Step("OVNConnected", ovn.connected, enabled_if=ovn.is_used, needs=("ConfigReady",)),),
     workloads=workloads,
 )

@@ -4,9 +4,10 @@ from itertools import chain
 
 from cobaltcore.api import nova
 from cobaltcore.api.foreign.kubernetes import NODE
-from cobaltcore.engine.definition import Facts, Service, Step, Workload
+from cobaltcore.api.nova import NovaSpec
+from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload
 from cobaltcore.engine.desired import names
-from cobaltcore.services.nova import config
+from cobaltcore.services.nova import config, projection
 from cobaltcore.services.nova.steps import cells, compute, hypervisor, metadata, users
 
 WSGI = {
@@ -16,7 +17,7 @@ WSGI = {
 }
 
 
-def workloads(facts: Facts) -> tuple[Workload, ...]:
+def workloads(scope: ServiceScope[NovaSpec]) -> tuple[Workload, ...]:
     """Conductors, scheduler, APIs, and nova-compute on every hypervisor.
 
     Programs that keep nothing share one host name, so that no records of old pods pile up.
@@ -24,11 +25,11 @@ def workloads(facts: Facts) -> tuple[Workload, ...]:
     conductors = [
         Workload(
             f"conductor{cell.suffix}",
-            lambda spec: spec.conductor.replicas,
+            scope.spec.conductor.replicas,
             command=("nova-conductor",),
             condition="ConductorReady",
-            settings=lambda spec: spec.conductor,
-            environment={"OS_DEFAULT__HOST": facts.named(f"conductor{cell.suffix}").name},
+            settings=scope.spec.conductor,
+            environment={"OS_DEFAULT__HOST": scope.named(f"conductor{cell.suffix}").name},
             secret_environment={}
             if cell.is_first
             else {
@@ -36,54 +37,60 @@ def workloads(facts: Facts) -> tuple[Workload, ...]:
                 "OS_DEFAULT__TRANSPORT_URL": cell.transport_variable,
             },
         )
-        for cell in cells.cells(facts.spec)
+        for cell in cells.cells(scope.spec)
     ]
     return (
         *conductors,
         Workload(
             "scheduler",
-            lambda spec: spec.scheduler.replicas,
+            scope.spec.scheduler.replicas,
             command=("nova-scheduler",),
             condition="SchedulerReady",
-            settings=lambda spec: spec.scheduler,
-            environment={"OS_DEFAULT__HOST": facts.named("scheduler").name},
+            settings=scope.spec.scheduler,
+            environment={"OS_DEFAULT__HOST": scope.named("scheduler").name},
         ),
         Workload(
             "api",
-            lambda spec: spec.api.replicas,
+            scope.spec.api.replicas,
             module="nova.wsgi.osapi_compute",
-            settings=lambda spec: spec.api,
-            environment={**WSGI, "OS_DEFAULT__HOST": facts.named("api").name},
+            settings=scope.spec.api,
+            environment={**WSGI, "OS_DEFAULT__HOST": scope.named("api").name},
         ),
         Workload(
             "metadata",
-            lambda spec: spec.metadata.replicas,
+            scope.spec.metadata.replicas,
             module="nova.wsgi.metadata",
             port=8775,
-            settings=lambda spec: spec.metadata,
-            environment={**WSGI, "OS_DEFAULT__HOST": facts.named("metadata").name},
+            settings=scope.spec.metadata,
+            environment={**WSGI, "OS_DEFAULT__HOST": scope.named("metadata").name},
         ),
-        *compute.workloads(facts),
+        *compute.workloads(scope),
     )
 
 
 SERVICE = Service(
     name="nova",
-    kind=nova.KIND,
     resource=nova.Nova,
+    status=nova.NovaStatus,
     port=8774,
     secrets=lambda spec: chain(compute.needs(spec), metadata.given(spec), users.needs(spec)),
     passwords=metadata.own,
     databases=cells.databases,
     virtual_hosts=cells.virtual_hosts,
+    part=projection.PART,
     config=config.render,
     configs={"compute": config.node},
     migration=cells.migration,
-    preparation=config.preparation,
+    migration_config=config.preparation,
     references=lambda key, spec: chain(compute.references(key, spec), users.references(key, spec)),
     follows=(NODE,),
     steps=(
-        Step("CephConnected", compute.connected, when=compute.uses_ceph, needs=("ConfigReady",)),
+        Step(
+            "CephConnected",
+            compute.connected,
+            enabled_if=compute.uses_ceph,
+            needs=("ConfigReady",),
+        ),
         Step("CellsReady", cells.mapped, needs=("DatabaseReady",)),
         Step("LibvirtReady", hypervisor.libvirt_runs, needs=(), gates=False),
     ),

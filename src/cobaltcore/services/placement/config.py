@@ -1,23 +1,24 @@
 """placement.conf. Pure."""
 
+from cobaltcore.api.placement import PlacementSpec
 from cobaltcore.engine import oslo
-from cobaltcore.engine.definition import Config, Facts
+from cobaltcore.engine.definition import Config, ServiceScope
 from cobaltcore.engine.desired import inifile
 
 
-def render(facts: Facts) -> Config:
+def render(scope: ServiceScope[PlacementSpec]) -> Config:
     """The configuration of Placement."""
     options = inifile.merge(
-        oslo.shared_options(facts),
+        oslo.shared_options(scope),
         oslo.database_options("placement_database"),
-        oslo.token_options(facts),
+        oslo.token_options(scope),
         {"api": {"auth_strategy": "keystone"}},
-        facts.spec.extra_config,
+        scope.spec.extra_config,
     )
     return Config(
         files={"placement.conf": inifile.render(options)},
         environment={
-            **oslo.database_environment(facts),
-            **oslo.login_environment(facts, "keystone_authtoken"),
+            **oslo.database_environment(scope),
+            **oslo.login_environment(scope, "keystone_authtoken"),
         },
     )

@@ -2,17 +2,26 @@
 
 from cobaltcore.api import placement
 from cobaltcore.engine.definition import DatabaseNeed, Service, Workload
+from cobaltcore.engine.part import CatalogEntry, ServicePart
 from cobaltcore.services.placement import config
 
 SERVICE = Service(
     name="placement",
-    kind=placement.KIND,
     resource=placement.Placement,
+    status=placement.PlacementStatus,
     port=8778,
     databases=lambda spec: (DatabaseNeed(spec.database.database, section="placement_database"),),
-    config=config.render,
-    migration=lambda facts: ("placement-manage", "db", "sync"),
-    workloads=lambda facts: (
-        Workload("api", lambda spec: spec.replicas, module="placement.wsgi.api"),
+    part=ServicePart(
+        block=placement.PlacementSettings,
+        phase="Core",
+        project=lambda parent: placement.PlacementSpec(
+            replicas=parent.replicas(parent.settings.replicas),
+            database=parent.main_database,
+            **parent.common,
+        ),
+        catalog=CatalogEntry("placement", "Inventory of resources"),
     ),
+    config=config.render,
+    migration=lambda scope: ("placement-manage", "db", "sync"),
+    workloads=lambda scope: (Workload("api", scope.spec.replicas, module="placement.wsgi.api"),),
 )

@@ -2,13 +2,13 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from cobaltcore.lab import errors
-from cobaltcore.lab.providers import korc
 from cobaltcore.runtime.client import Client
+from cobaltlab import errors
+from cobaltlab.providers import korc
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.identity import Identity, identity, provider
 from tests.support.keystone import KeystoneHarness
-from tests.support.providing import Providing, install, providing
+from tests.support.providers import RunningProviders, install, running_providers
 from tests.support.rights import as_provider
 
 
@@ -39,12 +39,16 @@ async def user(
 async def served(control_plane: ControlPlaneHarness, user: Identity) -> AsyncIterator[Identity]:
     """The same, with the provider running and the administrator's clouds.yaml in place."""
     await user.credentials()
-    async with providing(as_provider(control_plane, "korc"), provider(user.namespace)):
+    async with running_providers(as_provider(control_plane, "korc"), provider(user.namespace)):
         yield user
 
 
 @pytest.fixture
-async def running(control_plane: ControlPlaneHarness, user: Identity) -> AsyncIterator[Providing]:
+async def running(
+    control_plane: ControlPlaneHarness, user: Identity
+) -> AsyncIterator[RunningProviders]:
     """The provider without anything to work on."""
-    async with providing(as_provider(control_plane, "korc"), provider(user.namespace)) as found:
+    async with running_providers(
+        as_provider(control_plane, "korc"), provider(user.namespace)
+    ) as found:
         yield found

@@ -1,11 +1,11 @@
-"""What is in order costs nothing, also for a provider that starts anew."""
+"""Converged objects make no request, also after a restart of the provider."""
 
 from cobaltcore.api.foreign import korc
-from cobaltcore.lab.korc import keystone
+from cobaltlab.korc import keystone
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.identity import Identity, counted, provider
 from tests.support.operating import eventually
-from tests.support.providing import providing
+from tests.support.providers import running_providers
 from tests.support.rights import as_provider
 
 
@@ -14,21 +14,23 @@ async def test_converged_objects_need_no_requests(
 ) -> None:
     await user.credentials()
     await user.secret("password", {"password": "a password"})
-    async with providing(as_provider(control_plane, "korc"), provider(user.namespace)):
+    async with running_providers(as_provider(control_plane, "korc"), provider(user.namespace)):
         await user.managed(korc.DOMAIN, "home", name=user.unique("home"))
         await user.managed(korc.USER, "one", domainRef="home", passwordRef="password")
         await user.imported(korc.ROLE, "admin", name="admin")
         await user.available(korc.USER, "one")
         await user.available(korc.ROLE, "admin")
 
-    calls: list[keystone.Call] = []
+    calls: list[keystone.Request] = []
     start = control_plane.mark()
-    wire = as_provider(control_plane, "korc-again")
-    async with providing(wire, provider(user.namespace, dial=counted(calls))) as running:
-        await eventually(running.rests, "at rest")
+    transport = as_provider(control_plane, "korc-again")
+    async with running_providers(
+        transport, provider(user.namespace, connect=counted(calls))
+    ) as running:
+        await eventually(running.is_idle, "at rest")
         meta = {"metadata": {"labels": {"looked": "at"}}}
         await user.client.patch(korc.DOMAIN, user.key("home"), meta)
-        await eventually(running.rests, "at rest again")
+        await eventually(running.is_idle, "at rest again")
 
     requests = control_plane.audit(since=start, agent="korc-again")
     assert calls == []
@@ -38,18 +40,20 @@ async def test_converged_objects_need_no_requests(
 async def test_a_changed_spec_costs_few_requests(
     control_plane: ControlPlaneHarness, user: Identity
 ) -> None:
-    calls: list[keystone.Call] = []
+    calls: list[keystone.Request] = []
     await user.credentials()
-    wire = as_provider(control_plane, "korc")
-    async with providing(wire, provider(user.namespace, dial=counted(calls))) as running:
+    transport = as_provider(control_plane, "korc")
+    async with running_providers(
+        transport, provider(user.namespace, connect=counted(calls))
+    ) as running:
         await user.managed(korc.ROLE, "one", name=user.unique("one"))
         await user.available(korc.ROLE, "one")
-        await eventually(running.rests, "at rest")
+        await eventually(running.is_idle, "at rest")
         assert [each.method for each in calls] == ["POST", "GET", "POST"], "login, look, make"
         calls.clear()
 
         await user.change(korc.ROLE, "one", description="new")
         await user.available(korc.ROLE, "one")
-        await eventually(running.rests, "at rest again")
+        await eventually(running.is_idle, "at rest again")
 
     assert [each.method for each in calls] == ["GET", "PATCH"]

@@ -10,23 +10,23 @@ from dataclasses import dataclass
 import pytest
 
 from cobaltcore.api.foreign import korc
-from cobaltcore.lab.providers.korc import PROVIDER
 from cobaltcore.runtime.client import Client
+from cobaltlab.providers.korc import PROVIDER
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import CrashPoint, FaultTransport
-from tests.support.identity import WAIT_SECONDS, Identity, doomed, identity, provider
+from tests.support.identity import WAIT_SECONDS, Identity, crashing, identity, provider
 from tests.support.keystone import KeystoneHarness
 from tests.support.operating import eventually
-from tests.support.providing import Providing, install, providing
+from tests.support.providers import RunningProviders, install, running_providers
 from tests.support.rights import as_provider
 
 AT_ONCE = 4
-"""Lives that are lived side by side; most of a life is waiting."""
+"""Lives that are lived side by side; most of a lifecycle is waiting."""
 Side = str
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class Lifecycle:
     """A domain with a user in it, from the making to the end."""
 
     user: Identity
@@ -67,8 +67,8 @@ class Life:
         return await self.user.named("domains", self.user.unique("home")) == []
 
     async def _settled(self) -> bool:
-        told = [await self.user.told(kind, name) for kind, name in OBJECTS]
-        return all((each.available, each.reason) == ("True", "Success") for each in told)
+        report = [await self.user.report(kind, name) for kind, name in OBJECTS]
+        return all((each.available, each.reason) == ("True", "Success") for each in report)
 
 
 OBJECTS = ((korc.DOMAIN, "home"), (korc.USER, "one"))
@@ -89,7 +89,7 @@ async def test_a_crash_at_every_call_converges(
             *(_crashes(control_plane, client, keystone, side, each) for each in points)
         )
         call += AT_ONCE
-    assert call > 9, "a whole life takes more calls than that"
+    assert call > 9, "a whole lifecycle takes more calls than that"
 
 
 async def _crashes(
@@ -102,26 +102,28 @@ async def _crashes(
     """Live through everything with one crash; False once there are fewer calls than that."""
     namespace = plane.create_namespace("crash")
     async with identity(client, namespace, keystone) as user:
-        life = Life(user)
-        acts = [
-            (life.make, life.is_made),
-            (life.change, life.is_changed),
-            (life.end, life.is_ended),
+        lifecycle = Lifecycle(user)
+        steps = [
+            (lifecycle.make, lifecycle.is_made),
+            (lifecycle.change, lifecycle.is_changed),
+            (lifecycle.end, lifecycle.is_ended),
         ]
-        wire = FaultTransport(as_provider(plane, "doomed-korc"))
-        mortal = (
-            provider(namespace, dial=doomed(point)) if side == "keystone" else provider(namespace)
+        transport = FaultTransport(as_provider(plane, "crashing-korc"))
+        crashing_provider = (
+            provider(namespace, connect=crashing(point))
+            if side == "keystone"
+            else provider(namespace)
         )
-        async with providing(wire, mortal) as running:
+        async with running_providers(transport, crashing_provider) as running:
             await eventually(_is_ready(running), "ready", seconds=WAIT_SECONDS)
             if side == "kubernetes":
-                wire.crash = CrashPoint(len(wire.calls) + point.call, point.when)
+                transport.crash = CrashPoint(len(transport.calls) + point.call, point.when)
             done = 0
-            for act, check in acts:
-                await act()
+            for step, check in steps:
+                await step()
                 await eventually(
                     _or_crashed(check, running),
-                    f"act {done} with {side} {point}",
+                    f"step {done} with {side} {point}",
                     seconds=WAIT_SECONDS,
                 )
                 if running.crashed:
@@ -129,27 +131,29 @@ async def _crashes(
                 done += 1
             crashed = running.crashed
         if crashed:
-            async with providing(as_provider(plane, "surviving-korc"), provider(namespace)):
+            async with running_providers(
+                as_provider(plane, "surviving-korc"), provider(namespace)
+            ):
                 await eventually(
-                    acts[done][1], f"act {done} after {side} {point}", seconds=WAIT_SECONDS
+                    steps[done][1], f"step {done} after {side} {point}", seconds=WAIT_SECONDS
                 )
-                for act, check in acts[done + 1 :]:
-                    await act()
-                    await eventually(check, f"an act after {side} {point}", seconds=WAIT_SECONDS)
+                for step, check in steps[done + 1 :]:
+                    await step()
+                    await eventually(check, f"an step after {side} {point}", seconds=WAIT_SECONDS)
         return crashed
 
 
 Check = Callable[[], Awaitable[bool]]
 
 
-def _is_ready(running: Providing) -> Check:
+def _is_ready(running: RunningProviders) -> Check:
     async def ready() -> bool:
         return running.manager.ready.is_set()
 
     return ready
 
 
-def _or_crashed(check: Check, running: Providing) -> Check:
+def _or_crashed(check: Check, running: RunningProviders) -> Check:
     async def either() -> bool:
         return running.crashed or await check()
 

@@ -10,29 +10,31 @@ from typing import Any
 
 from cobaltcore.api.foreign import korc
 from cobaltcore.api.foreign.kubernetes import SECRET
-from cobaltcore.lab import pki
-from cobaltcore.lab.korc import keystone
 from cobaltcore.runtime import certificates
+from cobaltlab import pki
+from cobaltlab.korc import keystone
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.identity import Identity, counted, provider
 from tests.support.operating import eventually
-from tests.support.providing import Providing, providing
+from tests.support.providers import RunningProviders, running_providers
 from tests.support.rights import as_provider
 
 
-async def test_missing_clouds_yaml_is_waited_for(user: Identity, running: Providing) -> None:
+async def test_missing_clouds_yaml_is_waited_for(
+    user: Identity, running: RunningProviders
+) -> None:
     await user.managed(korc.ROLE, "one", name=user.unique("one"))
-    told = await user.says(korc.ROLE, "one", "Waiting for Secret/openstack-clouds to be created")
-    assert (told.progressing, told.reason) == ("True", "Progressing")
+    report = await user.reports(
+        korc.ROLE, "one", "Waiting for Secret/openstack-clouds to be created"
+    )
+    assert (report.progressing, report.reason) == ("True", "Progressing")
 
     await user.credentials()
 
     await user.available(korc.ROLE, "one")
 
 
-async def test_clouds_yaml_that_cannot_be_used_says_why(
-    user: Identity, running: Providing
-) -> None:
+async def test_invalid_clouds_yaml_is_reported(user: Identity, running: RunningProviders) -> None:
     texts = {
         "has no cloud 'openstack'": "clouds: {other: {}}",
         "is not YAML": "clouds: [hunter2",
@@ -43,24 +45,26 @@ async def test_clouds_yaml_that_cannot_be_used_says_why(
     await user.managed(korc.ROLE, "one", name=user.unique("one"))
     for message, text in texts.items():
         await user.credentials(text)
-        told = await user.says(korc.ROLE, "one", message, reason="TransientError")
-        assert "hunter2" not in told.message
+        report = await user.reports(korc.ROLE, "one", message, reason="TransientError")
+        assert "hunter2" not in report.message
 
     await user.credentials()
 
     await user.available(korc.ROLE, "one")
 
 
-async def test_wrong_password_is_tried_again_with_the_right_one(
-    user: Identity, running: Providing
+async def test_wrong_password_is_retried_with_a_new_secret(
+    user: Identity, running: RunningProviders
 ) -> None:
     wrong = user.server.admin()
     wrong["auth"] |= {"password": "wrong and secret"}
     await user.credentials(user.server.clouds_yaml(openstack=wrong))
     await user.managed(korc.ROLE, "one", name=user.unique("one"))
-    told = await user.says(korc.ROLE, "one", "refuses the credentials", reason="TransientError")
-    assert (told.available, told.progressing) == ("False", "True")
-    assert "wrong and secret" not in told.message
+    report = await user.reports(
+        korc.ROLE, "one", "refuses the credentials", reason="TransientError"
+    )
+    assert (report.available, report.progressing) == ("False", "True")
+    assert "wrong and secret" not in report.message
 
     await user.credentials()
 
@@ -68,24 +72,24 @@ async def test_wrong_password_is_tried_again_with_the_right_one(
 
 
 async def test_expired_application_credential_is_replaced(
-    user: Identity, running: Providing
+    user: Identity, running: RunningProviders
 ) -> None:
     me = await user.admin.whoami()
     soon = (datetime.now(UTC) + timedelta(seconds=5)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    made = [
+    created = [
         await a_credential(user, me.user_id, "short", expires_at=soon),
         await a_credential(user, me.user_id, "long", unrestricted=True),
     ]
 
     async def expired() -> bool:
-        return not await user.accepts_credential(made[0]["id"], "short")
+        return not await user.accepts_credential(created[0]["id"], "short")
 
     await eventually(expired, "the credential has expired")
-    await user.credentials(credential_clouds(user, made[0], "short"))
+    await user.credentials(credential_clouds(user, created[0], "short"))
     await user.managed(korc.ROLE, "one", name=user.unique("one"))
-    await user.says(korc.ROLE, "one", "refuses the credentials", reason="TransientError")
+    await user.reports(korc.ROLE, "one", "refuses the credentials", reason="TransientError")
 
-    await user.credentials(credential_clouds(user, made[1], "long"))
+    await user.credentials(credential_clouds(user, created[1], "long"))
 
     await user.available(korc.ROLE, "one")
 
@@ -108,13 +112,13 @@ def credential_clouds(user: Identity, credential: dict[str, Any], secret: str) -
     return user.server.clouds_yaml(openstack=cloud)
 
 
-async def test_revoked_token_is_replaced_within_the_pass(
+async def test_revoked_token_is_replaced_within_the_reconcile(
     control_plane: ControlPlaneHarness, user: Identity
 ) -> None:
-    calls: list[keystone.Call] = []
+    calls: list[keystone.Request] = []
     await user.credentials()
-    wire = as_provider(control_plane, "korc")
-    async with providing(wire, provider(user.namespace, dial=counted(calls))):
+    transport = as_provider(control_plane, "korc")
+    async with running_providers(transport, provider(user.namespace, connect=counted(calls))):
         await user.managed(korc.ROLE, "one", name=user.unique("one"))
         await user.available(korc.ROLE, "one")
         token = calls[-1].token
@@ -122,21 +126,23 @@ async def test_revoked_token_is_replaced_within_the_pass(
 
         await user.managed(korc.ROLE, "two", name=user.unique("two"))
 
-        told = await user.available(korc.ROLE, "two")
-        assert told.id
+        report = await user.available(korc.ROLE, "two")
+        assert report.id
         assert calls[-1].token != token
 
 
-async def test_keystone_that_is_down_is_tried_until_it_is_back(served: Identity) -> None:
+async def test_unreachable_keystone_is_retried(served: Identity) -> None:
     await served.managed(korc.ROLE, "old", name=served.unique("old"))
     old = await served.available(korc.ROLE, "old")
     served.server.stop()
     try:
         await served.managed(korc.ROLE, "new", name=served.unique("new"))
-        await served.says(korc.ROLE, "new", "does not answer", reason="TransientError")
+        await served.reports(korc.ROLE, "new", "does not respond", reason="TransientError")
         await served.change(korc.ROLE, "old", description="meanwhile")
-        told = await served.says(korc.ROLE, "old", "does not answer", reason="TransientError")
-        assert (told.available, told.id) == ("Unknown", old.id)
+        report = await served.reports(
+            korc.ROLE, "old", "does not respond", reason="TransientError"
+        )
+        assert (report.available, report.id) == ("Unknown", old.id)
         await served.delete(korc.ROLE, "old")
     finally:
         served.server.start()
@@ -174,8 +180,8 @@ async def tls_front(port: int, keys: pki.KeyFiles) -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
 
 
-async def test_tls_with_a_private_authority(
-    user: Identity, running: Providing, tmp_path: Path
+async def test_tls_with_a_private_ca(
+    user: Identity, running: RunningProviders, tmp_path: Path
 ) -> None:
     ours, others = pki.Pki(tmp_path / "ours"), pki.Pki(tmp_path / "others")
     subject = certificates.Subject("keystone", hosts=("127.0.0.1",))
@@ -188,9 +194,9 @@ async def test_tls_with_a_private_authority(
         wrong = others.authority().certificate.read_text()
         await user.secret("openstack-clouds", {"clouds.yaml": text, "cacert": wrong})
         await user.managed(korc.ROLE, "one", name=user.unique("one"))
-        await user.says(korc.ROLE, "one", "does not answer", reason="TransientError")
+        await user.reports(korc.ROLE, "one", "does not respond", reason="TransientError")
         await user.secret("openstack-clouds", {"clouds.yaml": text, "cacert": "no certificate"})
-        await user.says(korc.ROLE, "one", "holds no certificate", reason="TransientError")
+        await user.reports(korc.ROLE, "one", "holds no certificate", reason="TransientError")
 
         right = ours.authority().certificate.read_text()
         await user.secret("openstack-clouds", {"clouds.yaml": text, "cacert": right})
@@ -200,15 +206,15 @@ async def test_tls_with_a_private_authority(
 
 async def test_secret_with_clouds_yaml_stays_while_it_is_needed(served: Identity) -> None:
     await served.managed(korc.ROLE, "one", name=served.unique("one"))
-    told = await served.available(korc.ROLE, "one")
+    report = await served.available(korc.ROLE, "one")
     await served.delete(SECRET, "openstack-clouds")
     await served.managed(korc.GROUP, "late", name=served.unique("late"))
-    await served.says(korc.GROUP, "late", "Waiting for Secret/openstack-clouds to be created")
+    await served.reports(korc.GROUP, "late", "Waiting for Secret/openstack-clouds to be created")
 
     await served.delete(korc.ROLE, "one")
 
     await served.gone(korc.ROLE, "one")
     await served.gone(SECRET, "openstack-clouds")
-    assert await served.get(f"/roles/{told.id}") is None
+    assert await served.get(f"/roles/{report.id}") is None
     await served.credentials()
     await served.available(korc.GROUP, "late")

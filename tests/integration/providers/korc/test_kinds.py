@@ -1,4 +1,4 @@
-"""All nine kinds against a real Keystone: made, changed, removed."""
+"""All nine kinds against a real Keystone: create, update, delete."""
 
 from typing import Any
 
@@ -6,24 +6,24 @@ from cobaltcore.api.foreign import korc
 from tests.support.identity import Identity
 
 
-async def test_domain_is_made_changed_and_removed(served: Identity) -> None:
+async def test_domain_is_created_updated_and_deleted(served: Identity) -> None:
     name = served.unique("domain")
     await served.managed(korc.DOMAIN, "one", name=name, description="first")
-    told = await served.available(korc.DOMAIN, "one")
-    found = await served.get(f"/domains/{told.id}")
+    report = await served.available(korc.DOMAIN, "one")
+    found = await served.get(f"/domains/{report.id}")
     assert found is not None
     assert (found["name"], found["description"], found["enabled"]) == (name, "first", True)
-    assert told.resource == {"name": name, "description": "first", "enabled": True}
+    assert report.resource == {"name": name, "description": "first", "enabled": True}
 
     await served.change(korc.DOMAIN, "one", description="second", enabled=False)
     await served.available(korc.DOMAIN, "one")
-    found = await served.get(f"/domains/{told.id}")
+    found = await served.get(f"/domains/{report.id}")
     assert found is not None
     assert (found["description"], found["enabled"]) == ("second", False)
 
     await served.delete(korc.DOMAIN, "one")
     await served.gone(korc.DOMAIN, "one")
-    assert await served.get(f"/domains/{told.id}") is None
+    assert await served.get(f"/domains/{report.id}") is None
 
 
 async def test_project_in_a_domain_with_tags(served: Identity) -> None:
@@ -32,38 +32,38 @@ async def test_project_in_a_domain_with_tags(served: Identity) -> None:
     await served.managed(
         korc.PROJECT, "one", name="shared", domainRef="home", tags=["blue", "green"]
     )
-    told = await served.available(korc.PROJECT, "one")
-    home = (await served.told(korc.DOMAIN, "home")).id
-    assert told.resource is not None
-    assert told.resource["domainID"] == home
+    report = await served.available(korc.PROJECT, "one")
+    home = (await served.report(korc.DOMAIN, "home")).id
+    assert report.resource is not None
+    assert report.resource["domainID"] == home
 
     await served.change(korc.PROJECT, "one", tags=["red"], enabled=False)
     await served.available(korc.PROJECT, "one")
-    found = await served.get(f"/projects/{told.id}")
+    found = await served.get(f"/projects/{report.id}")
     assert found is not None
     assert (found["tags"], found["enabled"], found["domain_id"]) == (["red"], False, home)
 
 
-async def test_role_and_group_are_made_changed_and_removed(served: Identity) -> None:
+async def test_role_and_group_are_created_updated_and_deleted(served: Identity) -> None:
     for kind, collection in ((korc.ROLE, "roles"), (korc.GROUP, "groups")):
         name = served.unique(collection)
         await served.managed(kind, "one", name=name)
-        told = await served.available(kind, "one")
+        report = await served.available(kind, "one")
         await served.change(kind, "one", name=f"{name}-new", description="why")
         await served.available(kind, "one")
-        found = await served.get(f"/{collection}/{told.id}")
+        found = await served.get(f"/{collection}/{report.id}")
         assert found is not None
         assert (found["name"], found["description"]) == (f"{name}-new", "why")
         await served.delete(kind, "one")
         await served.gone(kind, "one")
-        assert await served.get(f"/{collection}/{told.id}") is None
+        assert await served.get(f"/{collection}/{report.id}") is None
 
 
 async def test_resource_is_named_after_its_object_by_default(served: Identity) -> None:
     name = served.unique("by-default")
     await served.managed(korc.ROLE, name)
-    told = await served.available(korc.ROLE, name)
-    assert told.resource == {"name": name}
+    report = await served.available(korc.ROLE, name)
+    assert report.resource == {"name": name}
 
 
 async def test_service_with_endpoints_enters_the_catalogue(served: Identity) -> None:
@@ -137,16 +137,16 @@ async def test_user_with_password_role_and_application_credential(served: Identi
         description="for nova",
         expiresAt="2099-12-31T23:59:59Z",
     )
-    told = await served.available(korc.APPLICATION_CREDENTIAL, "nova")
-    assert told.resource is not None
-    assert told.resource["projectID"] == project
-    assert told.resource["expiresAt"] == "2099-12-31T23:59:59Z"
-    assert role in [each["id"] for each in told.resource["roles"]]
-    assert await served.accepts_credential(told.id, "s3cret value")
+    report = await served.available(korc.APPLICATION_CREDENTIAL, "nova")
+    assert report.resource is not None
+    assert report.resource["projectID"] == project
+    assert report.resource["expiresAt"] == "2099-12-31T23:59:59Z"
+    assert role in [each["id"] for each in report.resource["roles"]]
+    assert await served.accepts_credential(report.id, "s3cret value")
 
     await served.delete(korc.APPLICATION_CREDENTIAL, "nova")
     await served.gone(korc.APPLICATION_CREDENTIAL, "nova")
-    assert not await served.accepts_credential(told.id, "s3cret value")
+    assert not await served.accepts_credential(report.id, "s3cret value")
     await served.delete(korc.ROLE_ASSIGNMENT, "nova-member")
     await served.gone(korc.ROLE_ASSIGNMENT, "nova-member")
     left = await served.admin.request("GET", f"/projects/{project}/users/{nova.id}/roles")
@@ -164,9 +164,9 @@ async def test_application_credential_with_access_rules(served: Identity) -> Non
         secretRef="reader-credential",
         accessRules=[{"serviceRef": "metering", "method": "GET", "path": "/v2/**"}],
     )
-    told = await served.available(korc.APPLICATION_CREDENTIAL, "reader")
-    assert told.resource is not None
-    (rule,) = told.resource["accessRules"]
+    report = await served.available(korc.APPLICATION_CREDENTIAL, "reader")
+    assert report.resource is not None
+    (rule,) = report.resource["accessRules"]
     assert (rule["service"], rule["method"], rule["path"]) == ("metering", "GET", "/v2/**")
 
 
@@ -177,6 +177,6 @@ async def test_group_gets_a_role_in_a_domain(served: Identity) -> None:
     await served.managed(
         korc.ROLE_ASSIGNMENT, "one", roleRef="reader", groupRef="team", domainRef="home"
     )
-    told = await served.available(korc.ROLE_ASSIGNMENT, "one")
-    assert told.resource is not None
-    assert set(told.resource) == {"roleID", "groupID", "domainID"}
+    report = await served.available(korc.ROLE_ASSIGNMENT, "one")
+    assert report.resource is not None
+    assert set(report.resource) == {"roleID", "groupID", "domainID"}

@@ -12,28 +12,28 @@ async def test_second_object_of_the_same_name_is_refused(served: Identity) -> No
     first = await served.available(korc.PROJECT, "first")
 
     await served.managed(korc.PROJECT, "second", name=name)
-    told = await served.says(korc.PROJECT, "second", "Project/first manages this")
-    assert (told.available, told.reason) == ("False", "InvalidConfiguration")
+    report = await served.reports(korc.PROJECT, "second", "Project/first already manages this")
+    assert (report.available, report.reason) == ("False", "InvalidConfiguration")
 
     await served.delete(korc.PROJECT, "second")
     await served.gone(korc.PROJECT, "second")
     assert await served.get(f"/projects/{first.id}") is not None
 
 
-async def test_of_two_objects_made_at_once_only_one_gets_the_name(served: Identity) -> None:
+async def test_of_objects_created_at_once_only_one_gets_the_name(served: Identity) -> None:
     name = served.unique("race")
     for each in ("a", "b", "c"):
         await served.managed(korc.GROUP, each, name=name)
 
     async def decided() -> bool:
-        told = [await served.told(korc.GROUP, each) for each in ("a", "b", "c")]
-        return sorted(each.reason for each in told) == ["InvalidConfiguration"] * 2 + ["Success"]
+        report = [await served.report(korc.GROUP, each) for each in ("a", "b", "c")]
+        return sorted(each.reason for each in report) == ["InvalidConfiguration"] * 2 + ["Success"]
 
     await served.eventually(decided, korc.GROUP, "a", "decided")
     assert len(await served.named("groups", name)) == 1
 
 
-async def test_existing_resource_is_adopted_and_brought_in_line(served: Identity) -> None:
+async def test_existing_resource_is_adopted_and_updated(served: Identity) -> None:
     name = served.unique("old")
     theirs = await served.make("projects", name=name, domain_id="default", enabled=False)
 
@@ -52,18 +52,18 @@ async def test_namesake_in_another_domain_is_not_adopted(served: Identity) -> No
 
     await served.managed(korc.PROJECT, "one", name=name)
 
-    told = await served.available(korc.PROJECT, "one")
-    assert told.id != theirs["id"]
-    assert told.resource is not None
-    assert told.resource["domainID"] == "default"
+    report = await served.available(korc.PROJECT, "one")
+    assert report.id != theirs["id"]
+    assert report.resource is not None
+    assert report.resource["domainID"] == "default"
 
 
 async def test_two_resources_to_adopt_are_a_terminal_error_and_stay(served: Identity) -> None:
     name = served.unique("double")
     theirs = [await served.make("services", name=name, type="double") for _ in range(2)]
     await served.managed(korc.SERVICE, "one", name=name, type="double", enabled=True)
-    told = await served.says(korc.SERVICE, "one", "more than one matching")
-    assert told.reason == "InvalidConfiguration"
+    report = await served.reports(korc.SERVICE, "one", "more than one matching")
+    assert report.reason == "InvalidConfiguration"
 
     await served.delete(korc.SERVICE, "one")
     await served.gone(korc.SERVICE, "one")
@@ -72,26 +72,26 @@ async def test_two_resources_to_adopt_are_a_terminal_error_and_stay(served: Iden
         assert await served.get(f"/services/{each['id']}") is not None
 
 
-async def test_name_that_is_taken_is_a_terminal_error_until_it_changes(served: Identity) -> None:
+async def test_duplicate_name_is_a_terminal_error_until_it_changes(served: Identity) -> None:
     taken, free = served.unique("taken"), served.unique("free")
     await served.make("roles", name=taken)
     await served.managed(korc.ROLE, "one", name=free)
     await served.available(korc.ROLE, "one")
 
     await served.change(korc.ROLE, "one", name=taken)
-    told = await served.says(korc.ROLE, "one", "invalid configuration updating resource")
-    assert (told.available, told.reason) == ("True", "InvalidConfiguration")
+    report = await served.reports(korc.ROLE, "one", "invalid configuration updating resource")
+    assert (report.available, report.reason) == ("True", "InvalidConfiguration")
     await served.change(korc.ROLE, "one", name=f"{free}-too")
 
-    told = await served.available(korc.ROLE, "one")
-    assert told.resource == {"name": f"{free}-too"}
+    report = await served.available(korc.ROLE, "one")
+    assert report.resource == {"name": f"{free}-too"}
 
 
-async def test_what_is_changed_behind_its_back_is_set_right(served: Identity) -> None:
+async def test_resync_reverts_changes_in_keystone(served: Identity) -> None:
     name = served.unique("mine")
     await served.managed(korc.PROJECT, "one", name=name, tags=["a"], spec=AGAIN)
-    told = await served.available(korc.PROJECT, "one")
-    path = f"/projects/{told.id}"
+    report = await served.available(korc.PROJECT, "one")
+    path = f"/projects/{report.id}"
 
     await served.alter(path, name=f"{name}-x", enabled=False, description="theirs", tags=["b"])
 
@@ -103,7 +103,7 @@ async def test_what_is_changed_behind_its_back_is_set_right(served: Identity) ->
     await served.eventually(right, korc.PROJECT, "one", "set right")
 
 
-async def test_what_is_deleted_behind_its_back_is_made_again(served: Identity) -> None:
+async def test_resync_recreates_a_deleted_resource(served: Identity) -> None:
     name = served.unique("mine")
     await served.managed(korc.ROLE, "one", name=name, spec=AGAIN)
     before = await served.available(korc.ROLE, "one")
@@ -111,14 +111,14 @@ async def test_what_is_deleted_behind_its_back_is_made_again(served: Identity) -
     await served.destroy(f"/roles/{before.id}")
 
     async def back() -> bool:
-        told = await served.told(korc.ROLE, "one")
-        return told.id not in ("", before.id) and told.reason == "Success"
+        report = await served.report(korc.ROLE, "one")
+        return report.id not in ("", before.id) and report.reason == "Success"
 
-    await served.eventually(back, korc.ROLE, "one", "made again")
+    await served.eventually(back, korc.ROLE, "one", "recreated")
     assert len(await served.named("roles", name)) == 1
 
 
-async def test_assignment_that_is_taken_back_is_made_again(served: Identity) -> None:
+async def test_resync_recreates_a_revoked_assignment(served: Identity) -> None:
     await served.managed(korc.USER, "one", name=served.unique("one"))
     await served.managed(korc.PROJECT, "desk", name=served.unique("desk"))
     await served.imported(korc.ROLE, "reader", name="reader")
@@ -130,8 +130,8 @@ async def test_assignment_that_is_taken_back_is_made_again(served: Identity) -> 
         projectRef="desk",
         spec=AGAIN,
     )
-    told = await served.available(korc.ROLE_ASSIGNMENT, "one")
-    parts = told.resource or {}
+    report = await served.available(korc.ROLE_ASSIGNMENT, "one")
+    parts = report.resource or {}
     path = f"/projects/{parts['projectID']}/users/{parts['userID']}/roles"
 
     await served.destroy(f"{path}/{parts['roleID']}")
@@ -139,7 +139,7 @@ async def test_assignment_that_is_taken_back_is_made_again(served: Identity) -> 
     async def back() -> bool:
         return bool((await served.admin.request("GET", path))["roles"])
 
-    await served.eventually(back, korc.ROLE_ASSIGNMENT, "one", "made again")
+    await served.eventually(back, korc.ROLE_ASSIGNMENT, "one", "recreated")
 
 
 async def test_detached_resource_stays(served: Identity) -> None:
@@ -149,18 +149,18 @@ async def test_detached_resource_stays(served: Identity) -> None:
         name=served.unique("kept"),
         spec={"managedOptions": {"onDelete": "detach"}},
     )
-    told = await served.available(korc.ROLE, "one")
+    report = await served.available(korc.ROLE, "one")
 
     await served.delete(korc.ROLE, "one")
     await served.gone(korc.ROLE, "one")
 
-    assert await served.get(f"/roles/{told.id}") is not None
+    assert await served.get(f"/roles/{report.id}") is not None
 
 
-async def test_object_goes_when_its_resource_is_gone_already(served: Identity) -> None:
+async def test_object_of_a_missing_resource_is_deleted(served: Identity) -> None:
     await served.managed(korc.GROUP, "one", name=served.unique("one"))
-    told = await served.available(korc.GROUP, "one")
-    await served.destroy(f"/groups/{told.id}")
+    report = await served.available(korc.GROUP, "one")
+    await served.destroy(f"/groups/{report.id}")
 
     await served.delete(korc.GROUP, "one")
 
@@ -169,15 +169,15 @@ async def test_object_goes_when_its_resource_is_gone_already(served: Identity) -
 
 async def test_enabled_domain_stays_until_it_is_disabled(served: Identity) -> None:
     await served.managed(korc.DOMAIN, "one", name=served.unique("one"))
-    told = await served.available(korc.DOMAIN, "one")
+    report = await served.available(korc.DOMAIN, "one")
     await served.delete(korc.DOMAIN, "one")
-    await served.says(korc.DOMAIN, "one", "disable", reason="TransientError")
-    assert await served.get(f"/domains/{told.id}") is not None
+    await served.reports(korc.DOMAIN, "one", "disable", reason="TransientError")
+    assert await served.get(f"/domains/{report.id}") is not None
 
     await served.change(korc.DOMAIN, "one", enabled=False)
 
     await served.gone(korc.DOMAIN, "one")
-    assert await served.get(f"/domains/{told.id}") is None
+    assert await served.get(f"/domains/{report.id}") is None
 
 
 async def test_specs_that_the_real_schema_refuses_are_terminal_errors(served: Identity) -> None:
@@ -205,6 +205,6 @@ async def test_specs_that_the_real_schema_refuses_are_terminal_errors(served: Id
         "where": "cloudCredentialsRef",
     }
     for name, message in words.items():
-        await served.says(korc.ROLE, name, message, reason="InvalidConfiguration")
+        await served.reports(korc.ROLE, name, message, reason="InvalidConfiguration")
         await served.delete(korc.ROLE, name)
         await served.gone(korc.ROLE, name)

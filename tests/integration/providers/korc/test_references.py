@@ -14,42 +14,46 @@ async def finalizers(user: Identity, kind: Kind, name: str) -> set[str]:
 
 async def test_missing_references_are_named_and_waited_for(served: Identity) -> None:
     await served.managed(korc.USER, "one", domainRef="home", defaultProjectRef="desk")
-    told = await served.says(korc.USER, "one", "Waiting for Domain/home to be created")
-    assert "Waiting for Project/desk to be created" in told.message
-    assert (told.available, told.progressing, told.reason) == ("False", "True", "Progressing")
+    report = await served.reports(korc.USER, "one", "Waiting for Domain/home to be created")
+    assert "Waiting for Project/desk to be created" in report.message
+    assert (report.available, report.progressing, report.reason) == (
+        "False",
+        "True",
+        "Progressing",
+    )
 
     await served.managed(korc.DOMAIN, "home", name=served.unique("home"))
-    await served.says(korc.USER, "one", "Waiting for Project/desk to be created")
+    await served.reports(korc.USER, "one", "Waiting for Project/desk to be created")
     await served.managed(korc.PROJECT, "desk", domainRef="home")
 
-    told = await served.available(korc.USER, "one")
-    assert told.resource is not None
-    assert told.resource["domainID"] == (await served.told(korc.DOMAIN, "home")).id
+    report = await served.available(korc.USER, "one")
+    assert report.resource is not None
+    assert report.resource["domainID"] == (await served.report(korc.DOMAIN, "home")).id
 
 
 async def test_reference_that_is_not_ready_is_waited_for(served: Identity) -> None:
     name = served.unique("home")
     await served.imported(korc.DOMAIN, "home", name=name)
     await served.managed(korc.GROUP, "team", domainRef="home")
-    await served.says(korc.GROUP, "team", "Waiting for Domain/home to be ready")
+    await served.reports(korc.GROUP, "team", "Waiting for Domain/home to be ready")
 
     await served.make("domains", name=name)
 
     await served.available(korc.GROUP, "team")
 
 
-async def test_what_is_used_is_held_and_deleted_last(served: Identity) -> None:
+async def test_dependencies_are_held_and_deleted_last(served: Identity) -> None:
     await served.managed(korc.DOMAIN, "home", name=served.unique("home"), enabled=False)
     await served.managed(korc.GROUP, "team", domainRef="home")
     await served.available(korc.GROUP, "team")
-    home = (await served.told(korc.DOMAIN, "home")).id
+    home = (await served.report(korc.DOMAIN, "home")).id
     held = await finalizers(served, korc.DOMAIN, "home")
     assert held == {"openstack.k-orc.cloud/domain", "openstack.k-orc.cloud/group"}
 
     await served.delete(korc.DOMAIN, "home")
     waits = "Waiting for finalizer openstack.k-orc.cloud/group to be removed"
-    told = await served.says(korc.DOMAIN, "home", waits)
-    assert (told.available, told.reason) == ("True", "Progressing")
+    report = await served.reports(korc.DOMAIN, "home", waits)
+    assert (report.available, report.reason) == ("True", "Progressing")
     assert await served.get(f"/domains/{home}") is not None
 
     await served.delete(korc.GROUP, "team")
@@ -58,19 +62,19 @@ async def test_what_is_used_is_held_and_deleted_last(served: Identity) -> None:
     assert await served.get(f"/domains/{home}") is None
 
 
-async def test_object_is_not_made_in_a_domain_that_is_to_be_deleted(served: Identity) -> None:
+async def test_nothing_is_created_in_a_domain_that_is_being_deleted(served: Identity) -> None:
     await served.managed(korc.DOMAIN, "home", name=served.unique("home"), enabled=False)
     await served.managed(korc.GROUP, "team", domainRef="home")
     await served.available(korc.GROUP, "team")
     await served.delete(korc.DOMAIN, "home")
-    await served.says(korc.DOMAIN, "home", "Waiting for finalizer")
+    await served.reports(korc.DOMAIN, "home", "Waiting for finalizer")
 
     await served.managed(korc.PROJECT, "late", domainRef="home")
 
-    await served.says(korc.PROJECT, "late", "Waiting for Domain/home to be created")
+    await served.reports(korc.PROJECT, "late", "Waiting for Domain/home to be created")
 
 
-async def test_everything_deleted_at_once_goes_in_the_right_order(served: Identity) -> None:
+async def test_objects_deleted_at_once_are_deleted_in_order(served: Identity) -> None:
     await served.secret("password", {"password": "some password"})
     await served.secret("value", {"value": "some secret"})
     await served.managed(korc.DOMAIN, "home", name=served.unique("home"))
@@ -86,7 +90,7 @@ async def test_everything_deleted_at_once_goes_in_the_right_order(served: Identi
         korc.APPLICATION_CREDENTIAL, "one", userRef="one", secretRef="value", roleRefs=["duty"]
     )
     await served.available(korc.APPLICATION_CREDENTIAL, "one")
-    home = (await served.told(korc.DOMAIN, "home")).id
+    home = (await served.report(korc.DOMAIN, "home")).id
     await served.change(korc.DOMAIN, "home", enabled=False)
     await served.available(korc.DOMAIN, "home")
 
@@ -109,11 +113,11 @@ async def test_everything_deleted_at_once_goes_in_the_right_order(served: Identi
     assert await served.named("roles", served.unique("duty")) == []
 
 
-async def test_object_that_waits_for_a_reference_goes_at_once(served: Identity) -> None:
+async def test_object_that_waits_for_a_reference_is_deleted_at_once(served: Identity) -> None:
     name = served.unique("namesake")
     theirs = await served.make("projects", name=name, domain_id="default")
     await served.managed(korc.PROJECT, "one", name=name, domainRef="missing")
-    await served.says(korc.PROJECT, "one", "Waiting for Domain/missing")
+    await served.reports(korc.PROJECT, "one", "Waiting for Domain/missing")
 
     await served.delete(korc.PROJECT, "one")
     await served.gone(korc.PROJECT, "one")
@@ -123,10 +127,10 @@ async def test_object_that_waits_for_a_reference_goes_at_once(served: Identity) 
 
 async def test_password_is_waited_for_by_secret_and_by_key(served: Identity) -> None:
     await served.managed(korc.USER, "one", name=served.unique("one"), passwordRef="password")
-    await served.says(korc.USER, "one", "Waiting for Secret/password to be created")
+    await served.reports(korc.USER, "one", "Waiting for Secret/password to be created")
     await served.secret("password", {"other": "x"})
-    await served.says(korc.USER, "one", 'Secret/password to contain the key "password"')
+    await served.reports(korc.USER, "one", 'Secret/password to contain the key "password"')
     await served.secret("password", {"password": "the password"})
 
-    told = await served.available(korc.USER, "one")
-    assert await served.logs_in(told.id, "the password")
+    report = await served.available(korc.USER, "one")
+    assert await served.logs_in(report.id, "the password")

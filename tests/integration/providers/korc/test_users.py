@@ -2,10 +2,10 @@
 
 from cobaltcore.api.foreign import korc
 from cobaltcore.api.foreign.kubernetes import SECRET
-from cobaltcore.lab.korc import keystone
+from cobaltlab.korc import keystone
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.identity import Identity, counted, provider
-from tests.support.providing import providing
+from tests.support.providers import running_providers
 from tests.support.rights import as_provider
 
 
@@ -47,9 +47,9 @@ async def test_password_of_another_secret_takes_effect(served: Identity) -> None
 
     await served.change(korc.USER, "one", passwordRef="password-v2")
 
-    told = await served.available(korc.USER, "one")
-    assert told.resource is not None
-    assert told.resource["appliedPasswordRef"] == "password-v2"
+    report = await served.available(korc.USER, "one")
+    assert report.resource is not None
+    assert report.resource["appliedPasswordRef"] == "password-v2"
     assert await served.logs_in(user, "second password")
 
 
@@ -66,7 +66,7 @@ async def test_secret_that_changes_but_for_its_password_changes_nothing(served: 
     assert served.server.password_hash(user) == before
 
 
-async def test_password_changed_behind_its_back_is_set_right(served: Identity) -> None:
+async def test_resync_reverts_a_changed_password(served: Identity) -> None:
     user = await a_user(served, spec={"resyncPeriod": "1s"})
 
     await served.alter(f"/users/{user}", password="somebody else's")
@@ -83,9 +83,9 @@ async def test_user_outlives_the_secret_of_its_password(served: Identity) -> Non
 
     await served.change(korc.USER, "one", description="still here")
 
-    told = await served.available(korc.USER, "one")
-    assert told.resource is not None
-    assert told.resource["description"] == "still here"
+    report = await served.available(korc.USER, "one")
+    assert report.resource is not None
+    assert report.resource["description"] == "still here"
 
 
 async def test_application_credential_waits_for_its_users_role(served: Identity) -> None:
@@ -94,7 +94,7 @@ async def test_application_credential_waits_for_its_users_role(served: Identity)
     await served.imported(korc.ROLE, "member", name="member")
     await served.secret("value", {"value": "a secret"})
     await served.managed(korc.APPLICATION_CREDENTIAL, "one", userRef="one", secretRef="value")
-    await served.says(
+    await served.reports(
         korc.APPLICATION_CREDENTIAL, "one", "refuses the credentials", reason="TransientError"
     )
 
@@ -102,8 +102,8 @@ async def test_application_credential_waits_for_its_users_role(served: Identity)
         korc.ROLE_ASSIGNMENT, "one", roleRef="member", userRef="one", projectRef="desk"
     )
 
-    told = await served.available(korc.APPLICATION_CREDENTIAL, "one")
-    assert await served.accepts_credential(told.id, "a secret")
+    report = await served.available(korc.APPLICATION_CREDENTIAL, "one")
+    assert await served.accepts_credential(report.id, "a secret")
 
 
 async def test_application_credential_has_a_role_granted_after_its_users_last_login(
@@ -123,12 +123,12 @@ async def test_application_credential_has_a_role_granted_after_its_users_last_lo
 
     await served.managed(korc.APPLICATION_CREDENTIAL, "second", userRef="one", secretRef="second")
 
-    told = await served.available(korc.APPLICATION_CREDENTIAL, "second")
-    found = await served.get(f"/users/{user}/application_credentials/{told.id}") or {}
+    report = await served.available(korc.APPLICATION_CREDENTIAL, "second")
+    found = await served.get(f"/users/{user}/application_credentials/{report.id}") or {}
     assert extra in {each["name"] for each in found["roles"]}
 
 
-async def test_application_credential_of_a_user_without_password_says_why(
+async def test_application_credential_of_a_user_without_password_is_reported(
     served: Identity,
 ) -> None:
     await served.managed(korc.USER, "one", name=served.unique("one"))
@@ -136,8 +136,10 @@ async def test_application_credential_of_a_user_without_password_says_why(
 
     await served.managed(korc.APPLICATION_CREDENTIAL, "one", userRef="one", secretRef="value")
 
-    told = await served.says(korc.APPLICATION_CREDENTIAL, "one", "only made by their own user")
-    assert told.reason == "TransientError"
+    report = await served.reports(
+        korc.APPLICATION_CREDENTIAL, "one", "lets only the user itself create"
+    )
+    assert report.reason == "TransientError"
 
 
 async def test_application_credential_with_the_users_own_cloud(served: Identity) -> None:
@@ -150,10 +152,10 @@ async def test_application_credential_with_the_users_own_cloud(served: Identity)
         korc.APPLICATION_CREDENTIAL, "admin", name=name, userRef="admin", secretRef="value"
     )
 
-    told = await served.available(korc.APPLICATION_CREDENTIAL, "admin")
-    assert await served.accepts_credential(told.id, "admin's secret")
+    report = await served.available(korc.APPLICATION_CREDENTIAL, "admin")
+    assert await served.accepts_credential(report.id, "admin's secret")
     await served.imported(korc.APPLICATION_CREDENTIAL, "seen", userRef="admin", name=name)
-    assert (await served.available(korc.APPLICATION_CREDENTIAL, "seen")).id == told.id
+    assert (await served.available(korc.APPLICATION_CREDENTIAL, "seen")).id == report.id
 
 
 async def test_application_credential_with_another_secret_is_not_adopted(served: Identity) -> None:
@@ -176,8 +178,8 @@ async def test_application_credential_with_another_secret_is_not_adopted(served:
         korc.APPLICATION_CREDENTIAL, "second", name="same", userRef="one", secretRef="other"
     )
 
-    told = await served.says(korc.APPLICATION_CREDENTIAL, "second", "has another secret")
-    assert told.reason == "InvalidConfiguration"
+    report = await served.reports(korc.APPLICATION_CREDENTIAL, "second", "has another secret")
+    assert report.reason == "InvalidConfiguration"
     assert await served.get(f"/users/{user}/application_credentials/{first.id}") is not None
 
 
@@ -195,11 +197,11 @@ async def test_application_credential_that_has_expired_already_is_refused(
         expiresAt="2020-01-01T00:00:00Z",
     )
 
-    told = await served.says(korc.APPLICATION_CREDENTIAL, "one", "expires_at")
-    assert "too late" not in told.message
+    report = await served.reports(korc.APPLICATION_CREDENTIAL, "one", "expires_at")
+    assert "too late" not in report.message
 
 
-async def test_application_credential_is_never_made_again_without_its_secret(
+async def test_application_credential_is_not_recreated_without_its_secret(
     served: Identity,
 ) -> None:
     user = await a_member(served)
@@ -214,7 +216,9 @@ async def test_application_credential_is_never_made_again_without_its_secret(
     before = await served.available(korc.APPLICATION_CREDENTIAL, "one")
     await served.delete(SECRET, "value")
     await served.destroy(f"/users/{user}/application_credentials/{before.id}")
-    await served.says(korc.APPLICATION_CREDENTIAL, "one", "Waiting for Secret/value to be created")
+    await served.reports(
+        korc.APPLICATION_CREDENTIAL, "one", "Waiting for Secret/value to be created"
+    )
 
     await served.secret("value", {"value": "the secret"})
 
@@ -223,16 +227,18 @@ async def test_application_credential_is_never_made_again_without_its_secret(
     assert await served.accepts_credential(after.id, "the secret")
 
 
-async def test_spec_that_changes_while_a_pass_runs_is_not_missed(
+async def test_spec_that_changes_during_a_reconcile_is_not_missed(
     control_plane: ControlPlaneHarness, user: Identity
 ) -> None:
-    async def meanwhile(call: keystone.Call) -> None:
+    async def meanwhile(call: keystone.Request) -> None:
         if call.method == "PATCH" and "password" in (call.body or {}).get("user", {}):
             await user.change(korc.USER, "one", description="meanwhile")
 
     await user.credentials()
-    wire = as_provider(control_plane, "korc")
-    async with providing(wire, provider(user.namespace, dial=counted([], before=meanwhile))):
+    transport = as_provider(control_plane, "korc")
+    async with running_providers(
+        transport, provider(user.namespace, connect=counted([], before=meanwhile))
+    ):
         id_ = await a_user(user)
         await user.secret("password", {"password": "second password"})
 

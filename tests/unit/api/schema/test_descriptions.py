@@ -6,7 +6,7 @@ class Base(Struct):
     """What is shared."""
 
     inherited: str = ""
-    """Told by the base."""
+    """Described by the base."""
 
 
 class Part(Struct):
@@ -15,7 +15,7 @@ class Part(Struct):
     name: str
     """Name of
     the part."""
-    untold: str = ""
+    undescribed: str = ""
 
 
 class Whole(Base):
@@ -56,18 +56,19 @@ def test_line_breaks_become_spaces() -> None:
 
 
 def test_inherited_field_keeps_its_description() -> None:
-    assert properties()["inherited"]["description"] == "Told by the base."
+    assert properties()["inherited"]["description"] == "Described by the base."
 
 
 def test_field_without_docstring_has_no_description() -> None:
-    assert "description" not in properties()["part"]["properties"]["untold"]
+    assert "description" not in properties()["part"]["properties"]["undescribed"]
 
 
 def test_struct_defined_in_a_function_is_described() -> None:
     class Local(Struct):
         field: str = ""
-        """Told inside a function."""
+        """Described inside a function."""
 
     assert (
-        schema.of_struct(Local)["properties"]["field"]["description"] == "Told inside a function."
+        schema.of_struct(Local)["properties"]["field"]["description"]
+        == "Described inside a function."
     )

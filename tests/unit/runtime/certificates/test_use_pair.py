@@ -25,7 +25,7 @@ def test_a_used_pair_leaves_no_key_on_disk(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
-    a_pair().use(a_context())
+    a_pair().load_into(a_context())
 
     assert list(tmp_path.iterdir()) == []
 
@@ -36,7 +36,7 @@ def test_a_used_pair_removes_its_files_where_the_kernel_has_no_memory_files(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.delattr("os.memfd_create")
 
-    a_pair().use(a_context())
+    a_pair().load_into(a_context())
 
     assert list(tmp_path.iterdir()) == []
 
@@ -45,7 +45,7 @@ def test_a_pair_refuses_a_key_of_another_certificate() -> None:
     mixed = certificates.Pair(a_pair().certificate, a_pair().key)
 
     with pytest.raises(ssl.SSLError):
-        mixed.use(a_context())
+        mixed.load_into(a_context())
 
 
 def test_a_pair_refuses_an_encrypted_key_without_asking() -> None:
@@ -58,4 +58,4 @@ def test_a_pair_refuses_an_encrypted_key_without_asking() -> None:
     )
 
     with pytest.raises(ssl.SSLError):
-        certificates.Pair(pair.certificate, encrypted).use(a_context())
+        certificates.Pair(pair.certificate, encrypted).load_into(a_context())

@@ -1,5 +1,7 @@
 from datetime import UTC, datetime
 
+import pytest
+
 from cobaltcore.runtime import conditions
 from cobaltcore.runtime.meta import Condition
 
@@ -37,3 +39,35 @@ def test_a_condition_about_an_older_generation_does_not_hold() -> None:
     assert conditions.is_true(known, "Ready", generation=1)
     assert not conditions.is_true(known, "Ready", generation=2)
     assert not conditions.is_true(known, "Other")
+
+
+def test_of_reads_conditions_with_missing_and_null_fields() -> None:
+    obj = {
+        "status": {
+            "conditions": [
+                {"type": "Ready", "status": "False", "message": "0/1 pods ready"},
+                {"type": "Available", "status": "True", "reason": None, "observedGeneration": 3},
+            ]
+        }
+    }
+    assert conditions.of(obj) == [
+        Condition(type="Ready", status="False", message="0/1 pods ready"),
+        Condition(type="Available", status="True", observed_generation=3),
+    ]
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        None,
+        {},
+        {"status": None},
+        {"status": "Ready"},
+        {"status": {"conditions": None}},
+        {"status": {"conditions": {"type": "Ready"}}},
+        {"status": {"conditions": ["Ready", {"status": "True"}, {"type": "Ready"}]}},
+        {"status": {"conditions": [{"type": "Ready", "status": {}}]}},
+    ],
+)
+def test_of_leaves_out_what_is_no_condition(obj: dict[str, object] | None) -> None:
+    assert conditions.of(obj) == []

@@ -13,7 +13,7 @@ def _value(name: str, **labels: str) -> float | None:
     return REGISTRY.get_sample_value(name, labels)
 
 
-async def test_queue_depth_and_passes_are_told_as_they_are() -> None:
+async def test_queue_depth_and_reconciles_are_exported() -> None:
     going = asyncio.Event()
 
     async def reconcile(_: Key) -> timedelta | None:
@@ -34,11 +34,11 @@ async def test_queue_depth_and_passes_are_told_as_they_are() -> None:
     controller.stop()
     await running
     assert _value("cobalt_queue_depth", controller="depth") == 0
-    assert _value("cobalt_passes_total", controller="depth", outcome="done") == 3
-    assert _value("cobalt_pass_seconds_count", controller="depth") == 3
+    assert _value("cobalt_reconciles_total", controller="depth", outcome="done") == 3
+    assert _value("cobalt_reconcile_seconds_count", controller="depth") == 3
 
 
-def test_durations_are_told_as_a_histogram() -> None:
+def test_durations_are_exported_as_a_histogram() -> None:
     registry = CollectorRegistry()
     took = Histogram("sample_seconds", "A sample", ["of"], bounds=(0.1, 2), registry=registry)
     for seconds in (0.1, 0.5, 1, 7):

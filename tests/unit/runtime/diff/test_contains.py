@@ -47,7 +47,7 @@ def test_the_digest_ignores_the_order_of_fields(value: object) -> None:
             {"c": [{"name": "sidecar"}, {"name": "x", "image": "other"}]},
             {"c": [{"name": "x", "image": "i"}]},
             False,
-            id="our item changed beside an injected one",
+            id="own item changed next to an injected one",
         ),
         pytest.param({"a": "1"}, {"a": "1000m"}, False, id="another spelling is a difference"),
     ],

@@ -1,4 +1,4 @@
-"""A program in a container, as the API server tells of it over a played WebSocket."""
+"""A program in a container, over a simulated WebSocket."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -21,16 +21,16 @@ SUCCESS = b'\x03{"status":"Success"}'
 
 
 @dataclass
-class PlayedSocket:
-    """Says its lines; with `after_input` only once all input has come."""
+class SimulatedSocket:
+    """Sends its messages; with `after_input` only after it has received all input."""
 
     lines: Sequence[bytes]
     after_input: bool = False
-    heard: list[bytes] = field(default_factory=list)
+    received: list[bytes] = field(default_factory=list)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def send(self, message: bytes) -> None:
-        self.heard.append(message)
+        self.received.append(message)
         if message == b"\xff\x00":
             self.ended.set()
 
@@ -46,23 +46,23 @@ class PlayedSocket:
 
 
 @dataclass
-class PlayedTransport:
-    socket: PlayedSocket
+class SimulatedTransport:
+    socket: SimulatedSocket
     requests: list[Request] = field(default_factory=list)
 
     @asynccontextmanager
-    async def converse(self, request: Request, *, protocol: str) -> AsyncIterator[Socket]:
+    async def websocket(self, request: Request, *, protocol: str) -> AsyncIterator[Socket]:
         assert protocol == "v5.channel.k8s.io"
         self.requests.append(request)
         yield self.socket
 
     async def send(self, request: Request) -> Response:
-        raise AssertionError("only conversations are played here")
+        raise AssertionError("only WebSockets are simulated here")
 
     def stream(
         self, request: Request, *, idle_timeout: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        raise AssertionError("only conversations are played here")
+        raise AssertionError("only WebSockets are simulated here")
 
     async def close(self) -> None:
         return
@@ -73,7 +73,7 @@ def failure(**fields: object) -> bytes:
 
 
 async def test_output_is_collected_by_channel() -> None:
-    wire = PlayedTransport(PlayedSocket([b"\x01one ", b"\x02oops", b"\x01two", SUCCESS]))
+    wire = SimulatedTransport(SimulatedSocket([b"\x01one ", b"\x02oops", b"\x01two", SUCCESS]))
     found = await Client(wire).execute(POD, ["ceph", "osd tree"], container="mon")
     assert found == Completed(0, b"one two", b"oops")
     url = urlsplit(wire.requests[0].path)
@@ -88,34 +88,34 @@ async def test_output_is_collected_by_channel() -> None:
 
 
 async def test_input_is_sent_in_pieces_and_ended() -> None:
-    socket = PlayedSocket([SUCCESS], after_input=True)
-    await Client(PlayedTransport(socket)).execute(POD, ["cat"], stdin=b"x" * 40_000)
-    assert socket.heard[-1] == b"\xff\x00"
-    assert all(message[0] == 0 for message in socket.heard[:-1])
-    assert b"".join(message[1:] for message in socket.heard[:-1]) == b"x" * 40_000
+    socket = SimulatedSocket([SUCCESS], after_input=True)
+    await Client(SimulatedTransport(socket)).execute(POD, ["cat"], stdin=b"x" * 40_000)
+    assert socket.received[-1] == b"\xff\x00"
+    assert all(message[0] == 0 for message in socket.received[:-1])
+    assert b"".join(message[1:] for message in socket.received[:-1]) == b"x" * 40_000
 
 
 async def test_an_exit_code_is_no_error() -> None:
     causes = [{"reason": "ExitCode", "message": "3"}]
     line = failure(reason="NonZeroExitCode", details={"causes": causes})
-    found = await Client(PlayedTransport(PlayedSocket([line]))).execute(POD, ["false"])
+    found = await Client(SimulatedTransport(SimulatedSocket([line]))).execute(POD, ["false"])
     assert found.code == 3
 
 
 async def test_a_program_that_cannot_start_is_an_error() -> None:
     line = failure(reason="InternalError", message="no such file", code=500)
     with pytest.raises(errors.ServerError, match="no such file"):
-        await Client(PlayedTransport(PlayedSocket([line]))).execute(POD, ["nope"])
+        await Client(SimulatedTransport(SimulatedSocket([line]))).execute(POD, ["nope"])
 
 
 async def test_a_lost_connection_is_an_error() -> None:
-    with pytest.raises(errors.Unreachable, match="ended before its outcome"):
-        await Client(PlayedTransport(PlayedSocket([b"\x01half"]))).execute(POD, ["cat"])
+    with pytest.raises(errors.Unreachable, match="closed before the exit code"):
+        await Client(SimulatedTransport(SimulatedSocket([b"\x01half"]))).execute(POD, ["cat"])
 
 
-async def test_a_program_that_does_not_end_is_given_up() -> None:
-    wire = PlayedTransport(PlayedSocket([b"hang"]))
-    with pytest.raises(errors.Unreachable, match="sleep in pod rook-ceph/mon did not end"):
+async def test_a_program_that_does_not_exit_times_out() -> None:
+    wire = SimulatedTransport(SimulatedSocket([b"hang"]))
+    with pytest.raises(errors.Unreachable, match="sleep in pod rook-ceph/mon did not exit"):
         await Client(wire).execute(POD, ["sleep"], within=timedelta(milliseconds=10))
 
 

@@ -5,26 +5,26 @@ from cryptography.hazmat.primitives.asymmetric import dsa
 from cobaltcore.runtime import keys
 
 SHAPES = [
-    keys.Shape("RSA", 2048),
-    keys.Shape("ECDSA", 256),
-    keys.Shape("ECDSA", 384),
-    keys.Shape("ECDSA", 521),
-    keys.Shape("Ed25519", 256),
+    keys.KeySpec("RSA", 2048),
+    keys.KeySpec("ECDSA", 256),
+    keys.KeySpec("ECDSA", 384),
+    keys.KeySpec("ECDSA", 521),
+    keys.KeySpec("Ed25519", 256),
 ]
 
 
 @pytest.mark.parametrize("encoding", ["PKCS1", "PKCS8"])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_key_keeps_its_shape_on_paper(shape: keys.Shape, encoding: keys.Encoding) -> None:
-    key = keys.generate(shape)
+@pytest.mark.parametrize("spec", SHAPES, ids=str)
+def test_key_is_the_same_after_dump_and_load(spec: keys.KeySpec, encoding: keys.Encoding) -> None:
+    key = keys.generate(spec)
 
-    assert keys.shape_of(keys.load(keys.dump(key, encoding))) == shape
+    assert keys.spec_of(keys.load(keys.dump(key, encoding))) == spec
 
 
-@pytest.mark.parametrize("shape", [keys.Shape("RSA", 1024), keys.Shape("ECDSA", 255)], ids=str)
-def test_weak_or_unknown_size_is_refused(shape: keys.Shape) -> None:
-    with pytest.raises(ValueError, match="key has"):
-        keys.generate(shape)
+@pytest.mark.parametrize("spec", [keys.KeySpec("RSA", 1024), keys.KeySpec("ECDSA", 255)], ids=str)
+def test_weak_or_unknown_size_is_refused(spec: keys.KeySpec) -> None:
+    with pytest.raises(ValueError, match="bits, not"):
+        keys.generate(spec)
 
 
 def test_only_known_and_open_keys_are_read() -> None:

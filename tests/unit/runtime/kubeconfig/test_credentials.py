@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cobaltcore.runtime import certificates, errors, kubeconfig
-from cobaltcore.runtime.clock import timestamp
+from cobaltcore.runtime.timestamps import timestamp
 from cobaltcore.runtime.transport import Credentials, Identity
 from tests.support.fake_clock import FakeClock
 from tests.support.kubeconfigs import EXEC_V1, a_kubeconfig, a_plugin, runs
@@ -137,7 +137,7 @@ async def test_plugin_sees_arguments_environment_and_cluster(tmp_path: Path) -> 
     assert runs(plugin)[0]["spec"]["cluster"] == {"server": "https://127.0.0.1:6443"}
 
 
-async def test_plugin_named_by_relative_path_is_beside_the_file(tmp_path: Path) -> None:
+async def test_plugin_with_a_relative_path_is_next_to_the_file(tmp_path: Path) -> None:
     a_plugin(tmp_path / "plugin", {"token": "abc"})
 
     found = credentials(tmp_path, an_exec(Path("plugin"), command="./plugin"))
@@ -178,7 +178,7 @@ async def test_failing_plugin_speaks_to_the_user_itself(
         (
             {"clientCertificateData": "x", "clientKeyData": "y"},
             "",
-            "printed a client certificate and key that do not fit",
+            "printed a client certificate and key that do not match",
         ),
         ({"token": "abc", "expirationTimestamp": "tomorrow"}, "", "printed no ExecCredential"),
     ],

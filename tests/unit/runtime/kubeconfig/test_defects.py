@@ -23,7 +23,7 @@ def fault_of(path: Path, *, context: str | None = None) -> errors.ConfigError:
 def test_missing_file_is_named(tmp_path: Path) -> None:
     fault = fault_of(tmp_path / "nowhere")
 
-    assert fault.message == f"there is no kubeconfig: {tmp_path}/nowhere does not exist"
+    assert fault.message == f"no kubeconfig found: {tmp_path}/nowhere does not exist"
     assert "KUBECONFIG" in fault.hint
 
 
@@ -40,11 +40,11 @@ def test_file_that_is_not_yaml_is_named(tmp_path: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("content", ["- a\n- b\n", "words", "clusters: {}", "users: [{user: {}}]"])
-def test_yaml_that_is_no_kubeconfig_is_named(tmp_path: Path, content: str) -> None:
+def test_yaml_that_is_not_a_kubeconfig_is_named(tmp_path: Path, content: str) -> None:
     path = tmp_path / "config"
     path.write_text(content)
 
-    assert fault_of(path).message.startswith(f"{path} is no kubeconfig")
+    assert fault_of(path).message.startswith(f"{path} is not a kubeconfig")
 
 
 def test_missing_current_context_lists_the_contexts(tmp_path: Path) -> None:
@@ -61,16 +61,16 @@ def test_unknown_context_lists_the_known_ones(tmp_path: Path) -> None:
 
     fault = fault_of(path, context="production")
 
-    assert fault.message == f"{path} has no context production"
+    assert fault.message == f'{path} has no context "production"'
     assert "lab" in fault.hint
 
 
 @pytest.mark.parametrize(
     ("context", "message"),
     [
-        ({"cluster": "gone", "user": "lab"}, "its cluster gone is not defined"),
-        ({"cluster": "lab", "user": "gone"}, "its user gone is not defined"),
-        ({"user": "lab"}, "it names no cluster"),
+        ({"cluster": "gone", "user": "lab"}, 'cluster "gone" is not defined'),
+        ({"cluster": "lab", "user": "gone"}, 'user "gone" is not defined'),
+        ({"user": "lab"}, "cluster is not set"),
     ],
 )
 def test_dangling_reference_is_named(
@@ -78,28 +78,28 @@ def test_dangling_reference_is_named(
 ) -> None:
     path = a_kubeconfig(tmp_path / "config", contexts=[{"name": "lab", "context": context}])
 
-    assert fault_of(path).message == f"context lab in {path}: {message}"
+    assert fault_of(path).message == f'context "lab" in {path}: {message}'
 
 
 @pytest.mark.parametrize(
     ("cluster", "message"),
     [
-        ({"server": ""}, "it has no server"),
-        ({"server": "127.0.0.1:6443"}, "server '127.0.0.1:6443' is no http or https address"),
+        ({"server": ""}, "server is not set"),
+        ({"server": "127.0.0.1:6443"}, 'server "127.0.0.1:6443" is not an http or https URL'),
         (
             {"certificate-authority": "config.empty"},
-            "certificate-authority holds no readable PEM certificate",
+            "certificate-authority is not a PEM certificate",
         ),
         ({"certificate-authority-data": "%%%"}, "certificate-authority-data is not base64"),
         (
             {"certificate-authority-data": encoded(b"no certificate")},
-            "certificate-authority holds no readable PEM certificate",
+            "certificate-authority is not a PEM certificate",
         ),
         (
             {"certificate-authority": "ca.crt"},
             "certificate-authority DIR/ca.crt cannot be read: No such file or directory",
         ),
-        ({"proxy-url": "socks5://127.0.0.1:1080"}, "proxy-url is neither http nor https"),
+        ({"proxy-url": "socks5://127.0.0.1:1080"}, "proxy-url is not an http or https URL"),
     ],
 )
 def test_unusable_cluster_is_named(tmp_path: Path, cluster: dict[str, Any], message: str) -> None:
@@ -107,7 +107,7 @@ def test_unusable_cluster_is_named(tmp_path: Path, cluster: dict[str, Any], mess
     path = a_kubeconfig(tmp_path / "config", cluster=cluster)
 
     expected = message.replace("DIR", str(tmp_path))
-    assert fault_of(path).message == f"cluster lab in {path}: {expected}"
+    assert fault_of(path).message == f'cluster "lab" in {path}: {expected}'
 
 
 @pytest.mark.parametrize(
@@ -115,16 +115,16 @@ def test_unusable_cluster_is_named(tmp_path: Path, cluster: dict[str, Any], mess
     [
         (
             {"client-certificate-data": encoded(PAIR.certificate)},
-            "it has no client-key",
+            "client-key is not set",
         ),
-        ({"client-key-data": encoded(PAIR.key)}, "it has no client-certificate"),
+        ({"client-key-data": encoded(PAIR.key)}, "client-certificate is not set"),
         ({"client-key-data": "###"}, "client-key-data is not base64"),
         (
             {
                 "client-certificate-data": encoded(PAIR.certificate),
                 "client-key-data": encoded(OTHER.key),
             },
-            "client-certificate and client-key are not a readable pair",
+            "client-certificate and client-key are not a matching PEM pair",
         ),
         (
             {"client-certificate": "jane.crt", "client-key-data": encoded(PAIR.key)},
@@ -134,12 +134,12 @@ def test_unusable_cluster_is_named(tmp_path: Path, cluster: dict[str, Any], mess
         ({"tokenFile": "config.empty"}, "the token file DIR/config.empty is empty"),
         (
             {"username": "jane", "password": "secret"},
-            "username and password are no longer understood by Kubernetes",
+            "username and password are no longer supported by Kubernetes",
         ),
         ({"auth-provider": {"name": "gcp"}}, "auth-provider was removed from Kubernetes"),
         (
             {"exec": {"apiVersion": "client.authentication.k8s.io/v1alpha1", "command": "x"}},
-            "the exec plugin speaks client.authentication.k8s.io/v1alpha1",
+            "apiVersion client.authentication.k8s.io/v1alpha1 of the exec plugin is not supported",
         ),
         (
             {
@@ -149,7 +149,7 @@ def test_unusable_cluster_is_named(tmp_path: Path, cluster: dict[str, Any], mess
                     "interactiveMode": "Always",
                 }
             },
-            "the exec plugin wants a terminal (interactiveMode: Always)",
+            "the exec plugin needs a terminal (interactiveMode: Always)",
         ),
     ],
 )
@@ -159,11 +159,11 @@ def test_unusable_user_is_named(tmp_path: Path, user: dict[str, Any], message: s
 
     fault = fault_of(path)
 
-    assert fault.message == f"user lab in {path}: {message.replace('DIR', str(tmp_path))}"
+    assert fault.message == f'user "lab" in {path}: {message.replace("DIR", str(tmp_path))}'
     assert "secret" not in fault.message
 
 
-def test_pod_without_mounted_account_is_told_so(tmp_path: Path) -> None:
+def test_pod_without_mounted_service_account_is_named(tmp_path: Path) -> None:
     environ = {"KUBERNETES_SERVICE_HOST": "10.96.0.1"}
 
     with pytest.raises(errors.ConfigError) as raised:

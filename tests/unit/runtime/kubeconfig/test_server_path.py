@@ -3,7 +3,8 @@ from pathlib import Path
 from aiohttp import web
 
 from cobaltcore.runtime import kubeconfig
-from cobaltcore.runtime.transport import HttpTransport, Request
+from cobaltcore.runtime.http_transport import HttpTransport
+from cobaltcore.runtime.transport import Request
 from tests.support.kubeconfigs import a_kubeconfig
 
 

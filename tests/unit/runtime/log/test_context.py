@@ -20,7 +20,7 @@ def _speaker() -> FilteringBoundLogger:
     return log.get("test")
 
 
-def _told(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
+def _logged(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
     return [msgspec.json.decode(line) for line in capsys.readouterr().err.splitlines()]
 
 
@@ -29,7 +29,7 @@ def test_messages_inside_of_a_context_tell_its_values(capsys: pytest.CaptureFixt
     with log.Context(controller="sample", key=Key("one", "two")):
         speaker.info("inside")
     speaker.info("outside")
-    inside, outside = _told(capsys)
+    inside, outside = _logged(capsys)
     assert (inside["controller"], inside["key"]) == ("sample", "one/two")
     assert "controller" not in outside
 
@@ -38,18 +38,18 @@ def test_a_context_within_another_adds_to_it(capsys: pytest.CaptureFixture[str])
     speaker = _speaker()
     with log.Context(key="a"), log.Context(step="b"):
         speaker.info("here")
-    (here,) = _told(capsys)
+    (here,) = _logged(capsys)
     assert (here["key"], here["step"]) == ("a", "b")
 
 
 def test_a_value_of_the_message_wins_over_the_context(capsys: pytest.CaptureFixture[str]) -> None:
     with log.Context(key="a"):
         _speaker().info("here", key="b")
-    assert [each["key"] for each in _told(capsys)] == ["b"]
+    assert [each["key"] for each in _logged(capsys)] == ["b"]
 
 
 def test_a_context_ends_with_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyError), log.Context(key="a"):
         raise KeyError
     _speaker().info("later")
-    assert "key" not in _told(capsys)[0]
+    assert "key" not in _logged(capsys)[0]

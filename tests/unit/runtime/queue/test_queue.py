@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from cobaltcore.runtime.backoff import Backoff, Pace, _Pulse
+from cobaltcore.runtime.backoff import Backoff, Throttle, _Rate
 from cobaltcore.runtime.queue import Queue
 from tests.support.fake_clock import FakeClock, settle
 
@@ -26,7 +26,7 @@ async def test_a_key_added_often_is_handed_out_once() -> None:
     assert queue.idle
 
 
-async def test_a_key_added_while_held_comes_back_after_done() -> None:
+async def test_a_key_added_while_processed_is_queued_again_after_done() -> None:
     queue = a_queue(FakeClock())
     queue.add("a")
     await take(queue)
@@ -36,7 +36,7 @@ async def test_a_key_added_while_held_comes_back_after_done() -> None:
     assert await take(queue) == "a"
 
 
-async def test_no_two_workers_hold_the_same_key() -> None:
+async def test_no_two_workers_process_the_same_key() -> None:
     queue = a_queue(FakeClock())
     queue.add("a")
     await take(queue)
@@ -48,9 +48,9 @@ async def test_no_two_workers_hold_the_same_key() -> None:
     assert await second == "a"
 
 
-async def test_what_changes_now_goes_before_what_the_start_found() -> None:
+async def test_changed_keys_come_before_those_of_the_initial_list() -> None:
     queue = a_queue(FakeClock())
-    queue.add("old", patient=True)
+    queue.add("old", initial=True)
     queue.add("new")
     assert [await take(queue), await take(queue)] == ["new", "old"]
 
@@ -68,7 +68,7 @@ async def test_retry_honours_the_delay_that_the_server_asks_for() -> None:
     assert queue.retry("a", at_least=30) == 30
 
 
-async def test_a_delayed_key_comes_when_due_and_an_earlier_request_stands() -> None:
+async def test_a_delayed_key_comes_when_due_and_an_earlier_request_is_kept() -> None:
     clock = FakeClock()
     queue = a_queue(clock)
     queue.add_after("a", 10)
@@ -92,7 +92,7 @@ async def test_an_added_key_does_not_come_again_for_its_delayed_request() -> Non
     assert queue.idle
 
 
-async def test_a_cancelled_worker_passes_its_wakeup_on() -> None:
+async def test_a_cancelled_worker_hands_its_wakeup_over() -> None:
     queue = a_queue(FakeClock())
     first = asyncio.ensure_future(queue.get())
     second = asyncio.ensure_future(queue.get())
@@ -102,7 +102,7 @@ async def test_a_cancelled_worker_passes_its_wakeup_on() -> None:
     assert await asyncio.wait_for(second, 5) == "a"
 
 
-async def test_workers_leave_when_told_to() -> None:
+async def test_workers_return_when_stopped() -> None:
     queue = a_queue(FakeClock())
     stopping = False
     worker = asyncio.ensure_future(queue.get(unless=lambda: stopping))
@@ -112,77 +112,86 @@ async def test_workers_leave_when_told_to() -> None:
     assert await asyncio.wait_for(worker, 5) is None
 
 
-async def run_passes(queue: Queue[str]) -> int:
-    passes = 0
+async def run_reconciles(queue: Queue[str]) -> int:
+    reconciles = 0
     while len(queue):
         key = await take(queue)
-        passes += 1
+        reconciles += 1
         queue.done(key)
-    return passes
+    return reconciles
 
 
 @pytest.mark.parametrize("interval", [0.001, 0.005, 0.03])
 async def test_a_key_in_a_storm_is_handed_out_a_few_times_only(interval: float) -> None:
     clock = FakeClock()
     queue = a_queue(clock)
-    passes = 0
+    reconciles = 0
     for _ in range(2000):
         queue.add("a")
-        passes += await run_passes(queue)
+        reconciles += await run_reconciles(queue)
         await clock.advance(interval)
-        passes += await run_passes(queue)
-    assert passes <= 10
-    assert not queue.idle, "the last change is still to be looked at"
+        reconciles += await run_reconciles(queue)
+    assert reconciles <= 10
+    assert not queue.idle, "the last change is still to be reconciled"
 
 
-async def test_the_end_of_a_storm_is_looked_at_soon() -> None:
+async def test_the_end_of_a_storm_is_reconciled_soon() -> None:
     clock = FakeClock()
     queue = a_queue(clock)
     for _ in range(2000):
         queue.add("a")
-        await run_passes(queue)
+        await run_reconciles(queue)
         await clock.advance(0.01)
-        await run_passes(queue)
+        await run_reconciles(queue)
     queue.add("a")
     await clock.advance(0.6)
-    assert await run_passes(queue) == 1
+    assert await run_reconciles(queue) == 1
 
 
-async def test_a_bustle_of_changes_is_followed_closely() -> None:
+async def test_moderate_changes_are_reconciled_closely() -> None:
     clock = FakeClock()
     queue = a_queue(clock)
-    passes = 0
+    reconciles = 0
     for _ in range(50):
         queue.add("a")
         await clock.advance(0.2)
-        passes += await run_passes(queue)
-    assert passes >= 20
+        reconciles += await run_reconciles(queue)
+    assert reconciles >= 20
 
 
-async def test_a_key_that_rested_is_handed_out_at_once() -> None:
+async def test_a_quiet_key_is_handed_out_at_once() -> None:
     clock = FakeClock()
     queue = a_queue(clock)
     for _ in range(4):
         queue.add("a")
-        await run_passes(queue)
+        await run_reconciles(queue)
     assert not queue.idle
     await clock.advance(10)
-    await run_passes(queue)
+    await run_reconciles(queue)
     await clock.advance(10)
     queue.add("a")
     assert len(queue) == 1
 
 
-def test_many_keys_awake_at_once_are_not_swept_for_each_new_one() -> None:
+def test_many_active_keys_are_not_swept_for_each_new_one() -> None:
     looked_at = 0
 
-    class Counting(Pace):
-        def _tokens(self, pulse: _Pulse, now: float) -> float:
+    class Counting(Throttle):
+        def _is_old(self, rate: _Rate, now: float) -> bool:
             nonlocal looked_at
             looked_at += 1
-            return super()._tokens(pulse, now)
+            return super()._is_old(rate, now)
 
-    pace = Counting()
-    for number in range(8 * Pace.SWEPT_FROM):
-        pace.ran(number, 0.0)
-    assert looked_at < 8 * Pace.SWEPT_FROM
+    throttle = Counting()
+    for number in range(8 * Throttle.SWEPT_FROM):
+        throttle.record_start(number, 0.0)
+    assert 0 < looked_at < 8 * Throttle.SWEPT_FROM
+
+
+def test_keys_of_long_ago_are_forgotten() -> None:
+    throttle = Throttle()
+    for number in range(Throttle.SWEPT_FROM):
+        throttle.record_start(number, 0.0)
+    throttle.record_start("new", Throttle.REMEMBERED + 1)
+    assert throttle.is_known("new")
+    assert not throttle.is_known(0)

@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from cobaltcore.runtime import errors, http1
-from cobaltcore.runtime.transport import Connection, HttpTransport, Identity, Request
+from cobaltcore.runtime.http_transport import HttpTransport
+from cobaltcore.runtime.transport import Connection, Identity, Request
 from tests.support.raw_server import Caller, an_answer, answering, raw_server
 
 GET = Request("GET", "/api/v1/pods")
@@ -68,7 +69,7 @@ async def test_a_server_of_another_protocol_is_named_so() -> None:
             await wire.send(GET)
 
 
-async def test_retry_after_is_told() -> None:
+async def test_retry_after_is_parsed() -> None:
     busy = an_answer(status="429 Too Many Requests", headers="Retry-After: 7\r\n")
     async with raw_server(answering(busy, an_answer())) as server, connected(server.url) as wire:
         assert (await wire.send(GET)).retry_after == 7
@@ -114,19 +115,19 @@ async def test_a_line_break_in_a_token_is_refused() -> None:
 
 
 async def test_pieces_of_a_stream_come_as_they_arrive() -> None:
-    told = asyncio.Event()
+    asked = asyncio.Event()
 
     async def behave(caller: Caller) -> None:
         await caller.request()
         caller.say(CHUNKED + b"1\r\na\r\n")
-        await told.wait()
+        await asked.wait()
         caller.say(b"1\r\nb\r\n0\r\n\r\n")
         await answering(an_answer())(caller)
 
     async with raw_server(behave) as server, connected(server.url) as wire:
         async with wire.stream(GET, idle_timeout=30) as pieces:
             assert await anext(pieces) == b"a"
-            told.set()
+            asked.set()
             assert [piece async for piece in pieces] == [b"b"]
         await wire.send(GET)
         assert server.connections == 1
@@ -154,7 +155,7 @@ async def test_a_silent_stream_is_unreachable() -> None:
         await caller.request()
 
     async with raw_server(behave) as server, connected(server.url) as wire:
-        with pytest.raises(errors.Unreachable, match="no answer within"):
+        with pytest.raises(errors.Unreachable, match="no response within"):
             async with wire.stream(GET, idle_timeout=0.05) as pieces:
                 await anext(pieces)
 

@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from cobaltcore.runtime import errors
-from cobaltcore.runtime.transport import Connection, HttpTransport, Request
+from cobaltcore.runtime.http_transport import HttpTransport
+from cobaltcore.runtime.transport import Connection, Request
 from tests.support.raw_server import Caller, an_answer, answering, raw_server
 
 GET = Request("GET", "/api/v1/pods")
@@ -70,7 +71,7 @@ async def test_a_write_over_a_connection_closed_meanwhile_is_not_sent_again() ->
         connected(server.url) as wire,
     ):
         await wire.send(GET)
-        with pytest.raises(errors.Unreachable, match="does not answer"):
+        with pytest.raises(errors.Unreachable, match="is unreachable"):
             await wire.send(PATCH)
         assert server.connections == 1
 
@@ -134,7 +135,7 @@ async def test_a_silent_server_is_unreachable_after_the_timeout() -> None:
         await caller.request()
 
     async with raw_server(behave) as server, connected(server.url, request_timeout=0.05) as wire:
-        with pytest.raises(errors.Unreachable, match=r"no answer within 0.05 seconds"):
+        with pytest.raises(errors.Unreachable, match=r"no response within 0.05 seconds"):
             await wire.send(GET)
 
 
@@ -142,5 +143,5 @@ async def test_nobody_at_the_address_is_unreachable() -> None:
     async with raw_server(answering(an_answer())) as server:
         url = server.url
     async with connected(url) as wire:
-        with pytest.raises(errors.Unreachable, match=f"{url} does not answer: Connection refused"):
+        with pytest.raises(errors.Unreachable, match=f"{url} is unreachable: Connection refused"):
             await wire.send(GET)

@@ -3,7 +3,8 @@ import asyncio
 import pytest
 
 from cobaltcore.runtime import errors
-from cobaltcore.runtime.transport import Connection, HttpTransport, Request
+from cobaltcore.runtime.http_transport import HttpTransport
+from cobaltcore.runtime.transport import Connection, Request
 from tests.support.raw_server import Caller, an_answer, answering, raw_server
 
 GET = Request("GET", "/api/v1/pods")
@@ -29,11 +30,11 @@ async def test_requests_go_through_a_tunnel_of_the_proxy() -> None:
     assert "Proxy-Authorization: Basic amFuZTpzQGNydA==\r\n" in head
 
 
-async def test_a_refusal_of_the_proxy_is_told() -> None:
+async def test_an_error_of_the_proxy_is_reported() -> None:
     refusal = an_answer(status="407 Proxy Authentication Required")
     async with raw_server(answering(refusal)) as server:
         connection = Connection("https://far.example", proxy=server.url)
         wire = HttpTransport(connection, agent="test")
-        with pytest.raises(errors.Unreachable, match=r"the proxy 127.0.0.1 answers 407"):
+        with pytest.raises(errors.Unreachable, match=r"the proxy 127.0.0.1 responded with 407"):
             await asyncio.wait_for(wire.send(GET), 30)
         await wire.close()

@@ -20,7 +20,7 @@ OBJECTS = st.dictionaries(st.text("ab/~", max_size=2), VALUES, max_size=4)
 
 
 def applied(document: Any, operations: list[jsonpatch.Operation]) -> Any:
-    """Apply operations as RFC 6902 says."""
+    """Apply operations as RFC 6902 defines."""
     root = {"": copy.deepcopy(document)}
     for operation in operations:
         names = [

@@ -4,8 +4,8 @@ from tests.support import planning
 
 
 def test_each_backend_is_a_section_and_a_volume_type() -> None:
-    facts = planning.facts(planning.an_object("Cinder"))
-    found = planning.options(facts, "cinder.conf")
+    scope = planning.scope(planning.an_object("Cinder"))
+    found = planning.options(scope, "cinder.conf")
     assert found["DEFAULT"]["enabled_backends"] == "ceph-rbd,nfs"
     assert found["DEFAULT"]["default_volume_type"] == "ceph-rbd"
     assert found["ceph-rbd"] == {
@@ -19,30 +19,30 @@ def test_each_backend_is_a_section_and_a_volume_type() -> None:
         "report_discard_supported": "true",
     }
     assert found["nfs"]["nfs_shares_config"] == "/etc/cinder/nfs_shares"
-    jobs = planning.of_kind(planning.everything(facts), JOB)
+    jobs = planning.of_kind(planning.everything(scope), JOB)
     (types,) = [body for name, body in jobs.items() if "volume-types" in name]
     command = types["spec"]["template"]["spec"]["containers"][0]["command"]
-    assert command == ["python", "/etc/cinder/volume_types.py", "ceph-rbd", "nfs"]
+    assert command == ["cobalt-agent", "cinder", "volume-types", "ceph-rbd", "nfs"]
 
 
 def test_without_backends_there_is_nobody_to_talk_to_them() -> None:
     obj = planning.an_object("Cinder", backends=[])
     obj["spec"].pop("defaultVolumeType")
-    found = planning.of_kind(planning.everything(planning.facts(obj)), DEPLOYMENT)
+    found = planning.of_kind(planning.everything(planning.scope(obj)), DEPLOYMENT)
     assert sorted(found) == ["cinder-api", "cinder-scheduler"]
 
 
 def test_several_volume_pods_form_a_cluster_and_share_their_locks() -> None:
     cache = {"servers": ["memcached-0:11211", "memcached-1:11211"]}
-    facts = planning.facts(planning.an_object("Cinder", volume={"replicas": 2}, cache=cache))
-    found = planning.options(facts, "cinder.conf")
+    scope = planning.scope(planning.an_object("Cinder", volume={"replicas": 2}, cache=cache))
+    found = planning.options(scope, "cinder.conf")
     assert found["DEFAULT"]["cluster"] == "cinder"
     assert found["coordination"]["backend_url"] == "memcached://memcached-0:11211"
 
 
 def test_only_volume_pods_may_become_root_in_their_container() -> None:
     found = planning.of_kind(
-        planning.everything(planning.facts(planning.an_object("Cinder"))), DEPLOYMENT
+        planning.everything(planning.scope(planning.an_object("Cinder"))), DEPLOYMENT
     )
     allowed = {
         name: body["spec"]["template"]["spec"]["containers"][0]["securityContext"][

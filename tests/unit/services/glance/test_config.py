@@ -5,7 +5,7 @@ FILE = {"backend": "file", "file": {"size": "20Gi", "storageClass": "shared"}}
 
 
 def test_images_in_ceph_are_cloned_by_others() -> None:
-    found = planning.options(planning.facts(planning.an_object("Glance")), "glance-api.conf")
+    found = planning.options(planning.scope(planning.an_object("Glance")), "glance-api.conf")
     assert found["DEFAULT"]["enabled_backends"] == "rbd:rbd"
     assert found["DEFAULT"]["show_image_direct_url"] == "true"
     assert found["rbd"] == {
@@ -16,8 +16,8 @@ def test_images_in_ceph_are_cloned_by_others() -> None:
     }
 
 
-def test_the_key_is_in_a_secret_and_the_monitors_beside_it() -> None:
-    carried = planning.carried(planning.facts(planning.an_object("Glance")))
+def test_the_key_is_in_a_secret_with_the_monitors() -> None:
+    carried = planning.rendered(planning.scope(planning.an_object("Glance")))
     files = planning.secret_texts(carried.secret_files["/etc/ceph"])
     assert files["ceph.keyring"] == f"[client.glance]\nkey = {openstack.CEPH_KEY}\n"
     assert "mon_host = 10.0.0.1:6789" in files["ceph.conf"]
@@ -26,12 +26,12 @@ def test_the_key_is_in_a_secret_and_the_monitors_beside_it() -> None:
 
 
 def test_access_to_the_pool_is_proven_with_the_services_own_key() -> None:
-    found = planning.everything(planning.facts(planning.an_object("Glance")))
+    found = planning.everything(planning.scope(planning.an_object("Glance")))
     jobs = planning.of_kind(found, JOB)
     (name,) = [each for each in jobs if "ceph-check" in each]
     pod = jobs[name]["spec"]["template"]["spec"]
     assert pod["containers"][0]["command"] == [
-        "python", "/etc/glance/ceph_probe.py", "/etc/ceph/ceph.conf:glance:images",
+        "cobalt-agent", "ceph", "check", "/etc/ceph/ceph.conf:glance:images",
     ]  # fmt: skip
     assert {"name": "ceph", "secret": {"secretName": "glance-ceph", "defaultMode": 0o440}} in pod[
         "volumes"
@@ -39,8 +39,8 @@ def test_access_to_the_pool_is_proven_with_the_services_own_key() -> None:
 
 
 def test_images_on_a_volume_outlive_glance() -> None:
-    facts = planning.facts(planning.an_object("Glance", storage=FILE))
-    wanted = planning.everything(facts)
+    scope = planning.scope(planning.an_object("Glance", storage=FILE))
+    wanted = planning.everything(scope)
     (claim,) = [each for each in wanted if each.kind == PERSISTENT_VOLUME_CLAIM]
     assert claim.kept
     assert claim.body["spec"] == {
@@ -51,14 +51,28 @@ def test_images_on_a_volume_outlive_glance() -> None:
     pod = planning.of_kind(wanted, DEPLOYMENT)["glance-api"]["spec"]["template"]["spec"]
     claims = [each for each in pod["volumes"] if "persistentVolumeClaim" in each]
     assert claims[0]["persistentVolumeClaim"]["claimName"] == "glance-images"
-    store = planning.options(facts, "glance-api.conf")["file"]
+    store = planning.options(scope, "glance-api.conf")["file"]
     assert store["filesystem_store_datadir"] == "/var/lib/glance/images"
 
 
 def test_monitors_come_from_rook_where_the_secret_does_not_name_them() -> None:
     obj = planning.an_object("Glance")
-    facts = planning.facts(obj)
-    for content in facts.observed.contents.values():
+    scope = planning.scope(obj)
+    for content in scope.observed.contents.values():
         content["data"].pop("mon_host", None)
-    files = planning.secret_texts(planning.carried(facts).secret_files["/etc/ceph"])
+    files = planning.secret_texts(planning.rendered(scope).secret_files["/etc/ceph"])
     assert "mon_host = 10.0.0.1:6789,10.0.0.2:6789" in files["ceph.conf"]
+
+
+def test_monitors_of_the_spec_come_before_those_of_rook() -> None:
+    given = {"storage__rbd__monitors": ["10.1.0.1:6789", "10.1.0.2:6789"]}
+    files = planning.rendered(planning.scope(planning.an_object("Glance", **given))).secret_files
+    text = planning.secret_texts(files["/etc/ceph"])["ceph.conf"]
+    assert "mon_host = 10.1.0.1:6789,10.1.0.2:6789" in text
+
+
+def test_the_ceph_client_is_the_user_unless_another_is_named() -> None:
+    obj = planning.an_object("Glance", storage__rbd__cephClientRef={"name": "images"})
+    obj["spec"]["storage"]["rbd"].pop("user", None)
+    found = planning.options(planning.scope(obj), "glance-api.conf")
+    assert found["rbd"]["rbd_store_user"] == "images"

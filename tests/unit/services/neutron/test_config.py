@@ -2,7 +2,7 @@ import pytest
 
 from cobaltcore.api import ovn
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, SERVICE
-from cobaltcore.engine.definition import NotYet
+from cobaltcore.engine.verdict import DependencyPending
 from cobaltcore.runtime.meta import Key, Object
 from tests.support import openstack, planning
 
@@ -18,22 +18,22 @@ def an_ovn_cluster(**status: object) -> Object:
 
 
 def test_ml2_and_ovn_follow_the_spec() -> None:
-    facts = planning.facts(planning.an_object("Neutron"))
-    found = planning.options(facts, "ml2_conf.ini")
+    scope = planning.scope(planning.an_object("Neutron"))
+    found = planning.options(scope, "ml2_conf.ini")
     assert found["ml2"]["type_drivers"] == "geneve,vlan,flat"
     assert found["ml2"]["tenant_network_types"] == "geneve"
     assert found["ml2"]["mechanism_drivers"] == "ovn"
     assert found["ml2_type_geneve"] == {"vni_ranges": "1:65536", "max_header_size": "38"}
     assert found["ovn"]["ovn_nb_connection"] == "ssl:ovn-nb.ovn-system:6641"
     assert found["ovn"]["ovn_sb_ca_cert"] == "/etc/ovn-tls/ca.crt"
-    assert found["ovn"]["dns_servers"] == "0.0.0.0,::", "servers are not told the pod's resolver"
-    assert "ml2" not in planning.options(facts, "neutron.conf")
+    assert found["ovn"]["dns_servers"] == "0.0.0.0,::", "servers do not get the pod's resolver"
+    assert "ml2" not in planning.options(scope, "neutron.conf")
 
 
-def test_connections_come_from_the_ovn_cluster_where_they_are_not_given() -> None:
+def test_connections_come_from_the_ovn_cluster_where_they_are_not_set() -> None:
     neutron = planning.an_object("Neutron", ovn=OF_CLUSTER)
-    told = (ovn.CLUSTER, an_ovn_cluster(endpoints=ENDPOINTS))
-    found = planning.options(planning.facts(neutron, told), "ml2_conf.ini")
+    cluster = (ovn.CLUSTER, an_ovn_cluster(endpoints=ENDPOINTS))
+    found = planning.options(planning.scope(neutron, cluster), "ml2_conf.ini")
     assert found["ovn"]["ovn_nb_connection"] == ENDPOINTS["northbound"]
     assert found["ovn"]["ovn_sb_connection"] == ENDPOINTS["southbound"]
 
@@ -49,41 +49,41 @@ def test_connections_come_from_the_ovn_cluster_where_they_are_not_given() -> Non
         ("tcp:10.0.0.1:6641", "tcp:10.0.0.1:6641"),
     ],
 )
-def test_services_are_told_by_their_whole_names(given: str, whole: str) -> None:
+def test_addresses_of_services_become_fully_qualified(given: str, whole: str) -> None:
     connections = {"enabled": True, "nbConnection": given, "sbConnection": given}
     known = [
         (SERVICE, {"metadata": {"name": name, "namespace": namespace}})
         for namespace, name in (("ovn-system", "ovn-nb"), ("openstack", "near"))
     ]
-    facts = planning.facts(planning.an_object("Neutron", ovn=connections), *known)
-    found = planning.options(facts, "ml2_conf.ini")["ovn"]
+    scope = planning.scope(planning.an_object("Neutron", ovn=connections), *known)
+    found = planning.options(scope, "ml2_conf.ini")["ovn"]
     assert (found["ovn_nb_connection"], found["ovn_sb_connection"]) == (whole, whole)
 
 
 def test_neutron_looks_again_when_a_service_that_it_names_appears() -> None:
-    facts = planning.facts(planning.an_object("Neutron"))
-    named = set(facts.service.references(facts.key, facts.spec))
+    scope = planning.scope(planning.an_object("Neutron"))
+    named = set(scope.service.references(scope.key, scope.spec))
     assert {(SERVICE, Key("ovn-system", name)) for name in ("ovn-nb", "ovn-sb")} <= named
 
 
 @pytest.mark.parametrize(
-    ("others", "words"),
+    ("others", "message"),
     [
         ([], "OVNCluster ovn-system/ovn does not exist"),
-        ([(ovn.CLUSTER, an_ovn_cluster())], "has not told its endpoints yet"),
+        ([(ovn.CLUSTER, an_ovn_cluster())], "reports no endpoints yet"),
     ],
 )
 def test_an_ovn_that_is_not_there_is_waited_for(
-    others: list[tuple[object, Object]], words: str
+    others: list[tuple[object, Object]], message: str
 ) -> None:
-    facts = planning.facts(planning.an_object("Neutron", ovn=OF_CLUSTER), *others)  # type: ignore[arg-type]
-    with pytest.raises(NotYet, match=words):
-        planning.carried(facts)
+    scope = planning.scope(planning.an_object("Neutron", ovn=OF_CLUSTER), *others)  # type: ignore[arg-type]
+    with pytest.raises(DependencyPending, match=message):
+        planning.rendered(scope)
 
 
-def test_workers_run_beside_the_api() -> None:
+def test_workers_run_in_pods_next_to_the_api() -> None:
     found = planning.of_kind(
-        planning.everything(planning.facts(planning.an_object("Neutron"))), DEPLOYMENT
+        planning.everything(planning.scope(planning.an_object("Neutron"))), DEPLOYMENT
     )
     assert sorted(found) == [
         "neutron-api", "neutron-ovn-maintenance-worker", "neutron-periodic-workers",
@@ -91,8 +91,8 @@ def test_workers_run_beside_the_api() -> None:
 
 
 def test_metadata_agents_run_on_hypervisors_with_what_is_theirs_alone() -> None:
-    facts = planning.facts(planning.an_object("Neutron"))
-    found = planning.of_kind(planning.everything(facts), DAEMON_SET)
+    scope = planning.scope(planning.an_object("Neutron"))
+    found = planning.of_kind(planning.everything(scope), DAEMON_SET)
     pod = found["neutron-metadata-agent"]["spec"]["template"]["spec"]
     assert pod["nodeSelector"] == {"node-role.kubernetes.io/hypervisor": ""}
     assert pod["hostNetwork"] is True
@@ -101,17 +101,25 @@ def test_metadata_agents_run_on_hypervisors_with_what_is_theirs_alone() -> None:
     assert fields["OS_DEFAULT__HOST"] == {
         "fieldRef": {"apiVersion": "v1", "fieldPath": "spec.nodeName"}
     }
-    options = planning.options(facts, "neutron.conf", "agent")
+    options = planning.options(scope, "neutron.conf", "agent")
     assert options["DEFAULT"]["nova_metadata_host"] == "nova-metadata.openstack.svc.cluster.local"
     assert options["DEFAULT"]["nova_metadata_port"] == "8775"
     assert options["ovs"]["ovsdb_connection"] == "unix:/run/openvswitch/db.sock"
-    variables = planning.secret_texts(planning.carried(facts, "agent").environment)
+    variables = planning.secret_texts(planning.rendered(scope, "agent").environment)
     assert variables == {"OS_DEFAULT__METADATA_PROXY_SHARED_SECRET": openstack.PRIVATE}
 
 
 def test_agents_wait_for_the_secret_that_nova_makes() -> None:
-    facts = planning.facts(planning.an_object("Neutron"))
-    for (_, key), content in facts.observed.contents.items():
+    scope = planning.scope(planning.an_object("Neutron"))
+    for (_, key), content in scope.observed.contents.items():
         if key.name == "nova-metadata":
             content["data"].clear()
-    assert "metadata-agent" not in [each.component for each in facts.workloads()]
+    assert "metadata-agent" not in [each.component for each in scope.workloads]
+
+
+def test_metadata_agents_take_the_sections_of_extra_config_that_they_read() -> None:
+    extra = {"DEFAULT": {"debug": "true"}, "ml2_type_vlan": {"network_vlan_ranges": "a:1:2"}}
+    scope = planning.scope(planning.an_object("Neutron", extraConfig=extra))
+    found = planning.options(scope, "neutron.conf", "agent")
+    assert found["DEFAULT"]["debug"] == "true"
+    assert "ml2_type_vlan" not in found

@@ -1,20 +1,21 @@
 import json
-from typing import Any
+from typing import Any, cast
 
-from cobaltcore.api.foreign.kubernetes import DAEMON_SET, SECRET
-from cobaltcore.engine.definition import Facts
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, SECRET
+from cobaltcore.api.nova import CellStatus, NovaSpec
+from cobaltcore.engine.definition import ServiceScope
 from cobaltcore.services.nova.steps import cells
 from tests.support import openstack, planning
 
 
-def wanted(facts: Facts) -> dict[str, Any]:
-    """What the program that prepares databases is told."""
-    found: dict[str, Any] = json.loads(cells.migration(facts)[-1])
+def wanted(scope: ServiceScope[NovaSpec]) -> dict[str, Any]:
+    """The input of the program that prepares databases."""
+    found: dict[str, Any] = json.loads(cells.migration(scope)[-1])
     return found
 
 
 def test_no_password_is_in_a_command() -> None:
-    text = " ".join(cells.migration(planning.facts(planning.an_object("Nova"))))
+    text = " ".join(cells.migration(planning.scope(planning.an_object("Nova"))))
     assert openstack.PRIVATE not in text
     assert "p%2F%2B%3Drivate" not in text
     assert "{scheme}://{username}:{password}@{hostname}:{port}/nova_cell0?{query}" in text
@@ -23,7 +24,7 @@ def test_no_password_is_in_a_command() -> None:
 def test_several_brokers_are_numbered() -> None:
     hosts = ["rabbitmq-0:5672", "rabbitmq-1:5672"]
     messaging = {"hosts": hosts, "secretRef": {"name": "x"}, "virtualHost": "/"}
-    (cell,) = wanted(planning.facts(planning.an_object("Nova", messaging=messaging)))["cells"]
+    (cell,) = wanted(planning.scope(planning.an_object("Nova", messaging=messaging)))["cells"]
     assert cell["transport"] == (
         "{scheme}://{username1}:{password1}@{hostname1}:{port1},"
         "{username2}:{password2}@{hostname2}:{port2}/"
@@ -32,11 +33,15 @@ def test_several_brokers_are_numbered() -> None:
 
 def test_the_database_of_another_cell_is_migrated_with_its_own_address() -> None:
     nova = planning.an_object("Nova", cells=[{"name": "one"}, {"name": "far-away"}])
-    facts = planning.facts(planning.with_given_database(nova))
-    first, second = wanted(facts)["cells"]
+    scope = planning.scope(planning.with_external_database(nova))
+    first, second = wanted(scope)["cells"]
     assert first["variable"] == ""
-    secrets = planning.of_kind(planning.everything(facts), SECRET)
+    secrets = planning.of_kind(planning.everything(scope), SECRET)
     assert second["variable"] in secrets["nova-preparation-environment"]["data"]
+
+
+def reported(scope: ServiceScope[NovaSpec]) -> list[CellStatus]:
+    return cast("list[CellStatus]", cells.mapped(scope).status["cells"])
 
 
 def test_the_status_counts_the_hypervisors_of_each_cell() -> None:
@@ -44,7 +49,23 @@ def test_the_status_counts_the_hypervisors_of_each_cell() -> None:
         "metadata": {"name": "nova-compute", "namespace": "openstack", "generation": 1},
         "status": {"numberReady": 42, "observedGeneration": 1},
     }
-    facts = planning.facts(planning.an_object("Nova"), (DAEMON_SET, agents))
-    assert cells.mapped(facts).status == {
-        "cells": [{"name": "cell1", "status": "Ready", "computeNodes": 42}]
+    scope = planning.scope(planning.an_object("Nova"), (DAEMON_SET, agents))
+    (cell,) = reported(scope)
+    assert (cell.name, cell.compute_nodes) == ("cell1", 42)
+
+
+def test_a_cell_is_ready_when_its_conductor_is() -> None:
+    conductor = {
+        "metadata": {"name": "nova-conductor", "namespace": "openstack", "generation": 1},
+        "spec": {"replicas": 1},
+        "status": {"readyReplicas": 1, "observedGeneration": 1},
     }
+    before = planning.scope(planning.an_object("Nova"))
+    after = planning.scope(planning.an_object("Nova"), (DEPLOYMENT, conductor))
+    states = [reported(scope)[0].status for scope in (before, after)]
+    assert states == ["ConductorNotReady", "Ready"]
+
+
+def test_a_reference_to_another_cluster_is_reported_as_not_followed() -> None:
+    verdict = cells.mapped(planning.scope(planning.an_object("Nova"))).verdict
+    assert "computeRef 'hypervisor-cell1' of cell 'cell1' is not followed" in verdict.message

@@ -1,22 +1,23 @@
 from cobaltcore.api import cinder
 from cobaltcore.engine import ceph
+from cobaltcore.engine.desired.volumes import Secret
 from tests.support import openstack, planning
 
 TWO_CELLS = [{"name": "cell1"}, {"name": "cell2"}]
 
 
 def test_nova_compute_has_no_way_to_a_database() -> None:
-    facts = planning.facts(planning.an_object("Nova"))
-    assert not {"database", "api_database"} & set(planning.options(facts, "nova.conf", "compute"))
-    variables = planning.secret_texts(planning.carried(facts, "compute").environment)
+    scope = planning.scope(planning.an_object("Nova"))
+    assert not {"database", "api_database"} & set(planning.options(scope, "nova.conf", "compute"))
+    variables = planning.secret_texts(planning.rendered(scope, "compute").environment)
     assert not [name for name in variables if "DATABASE" in name]
     assert variables["OS_DEFAULT__TRANSPORT_URL"].startswith("rabbit://")
 
 
 def test_every_login_uses_the_application_credential() -> None:
-    facts = planning.facts(planning.an_object("Nova"))
-    found = planning.options(facts, "nova.conf")
-    variables = planning.secret_texts(planning.carried(facts).environment)
+    scope = planning.scope(planning.an_object("Nova"))
+    found = planning.options(scope, "nova.conf")
+    variables = planning.secret_texts(planning.rendered(scope).environment)
     for section in ("keystone_authtoken", "service_user", "placement", "neutron", "cinder"):
         assert found[section]["auth_type"] == "v3applicationcredential"
         name = f"OS_{section.upper()}__APPLICATION_CREDENTIAL_SECRET"
@@ -24,22 +25,22 @@ def test_every_login_uses_the_application_credential() -> None:
 
 
 def test_another_user_can_be_named_for_a_service_that_nova_calls() -> None:
-    given = {"neutronServiceUserRef": {"name": "network-admin"}}
-    facts = planning.facts(planning.an_object("Nova", serviceAuth=given))
-    needed = {need.name: need.keys for need in facts.service.secrets(facts.spec)}
+    service_auth = {"neutronServiceUserRef": {"name": "network-admin"}}
+    scope = planning.scope(planning.an_object("Nova", serviceAuth=service_auth))
+    needed = {need.name: need.keys for need in scope.service.secrets(scope.spec)}
     assert "network-admin-keystone-credentials" in needed
-    for (_, key), content in facts.observed.contents.items():
+    for (_, key), content in scope.observed.contents.items():
         if key.name == "network-admin-keystone-credentials":
             content["data"]["application_credential_id"] = "b3RoZXI="
     for name in ("", "compute"):
-        variables = planning.secret_texts(planning.carried(facts, name).environment)
+        variables = planning.secret_texts(planning.rendered(scope, name).environment)
         assert variables["OS_NEUTRON__APPLICATION_CREDENTIAL_ID"] == "other"
         assert variables["OS_PLACEMENT__APPLICATION_CREDENTIAL_ID"] == "5ad17e"
 
 
-def test_disks_in_ceph_use_the_key_that_libvirt_is_told() -> None:
-    facts = planning.facts(planning.an_object("Nova"))
-    libvirt = planning.options(facts, "nova.conf", "compute")["libvirt"]
+def test_disks_in_ceph_use_the_key_that_libvirt_has() -> None:
+    scope = planning.scope(planning.an_object("Nova"))
+    libvirt = planning.options(scope, "nova.conf", "compute")["libvirt"]
     assert libvirt["images_type"] == "rbd"
     assert libvirt["images_rbd_pool"] == "vms"
     assert libvirt["rbd_user"] == "nova"
@@ -47,26 +48,28 @@ def test_disks_in_ceph_use_the_key_that_libvirt_is_told() -> None:
 
 
 def test_disks_on_the_node_need_no_ceph() -> None:
-    facts = planning.facts(planning.an_object("Nova", storage={"backend": "local"}))
-    assert "images_type" not in planning.options(facts, "nova.conf", "compute")["libvirt"]
-    assert planning.carried(facts, "compute").secret_files == {}
+    scope = planning.scope(planning.an_object("Nova", storage={"backend": "local"}))
+    assert "images_type" not in planning.options(scope, "nova.conf", "compute")["libvirt"]
+    assert planning.rendered(scope, "compute").secret_files == {}
 
 
-def test_how_servers_run_is_found_out_on_each_node_unless_it_is_given() -> None:
-    given = planning.facts(planning.an_object("Nova", compute={"virtualization": "qemu"}))
-    libvirt = planning.options(given, "nova.conf", "compute")["libvirt"]
+def test_how_servers_run_is_found_out_on_each_node_unless_it_is_set() -> None:
+    scope = planning.scope(planning.an_object("Nova", compute={"virtualization": "qemu"}))
+    libvirt = planning.options(scope, "nova.conf", "compute")["libvirt"]
     assert (libvirt["virt_type"], libvirt["cpu_mode"]) == ("qemu", "none")
-    auto = planning.facts(planning.an_object("Nova", compute={"virtualization": "auto"}))
+    auto = planning.scope(planning.an_object("Nova", compute={"virtualization": "auto"}))
     assert "virt_type" not in planning.options(auto, "nova.conf", "compute")["libvirt"]
-    (agent,) = [each for each in auto.workloads() if each.component == "compute"]
+    (agent,) = [each for each in auto.workloads if each.component == "compute"]
     assert "--config-dir" in agent.command
-    assert [each.name for each in agent.agent.prepare] == ["libvirt-wait", "virtualization"]  # type: ignore[union-attr]
+    assert agent.agent is not None
+    init = [each.name for each in agent.agent.init_containers]
+    assert init == ["libvirt-wait", "virtualization"]
 
 
 def test_migrations_are_encrypted_as_the_endpoint_is() -> None:
-    plain = planning.facts(planning.an_object("Nova"))
+    plain = planning.scope(planning.an_object("Nova"))
     tls = {"enabled": True, "issuerRef": {"name": "ca", "kind": "Issuer"}}
-    secure = planning.facts(planning.an_object("Nova", tls=tls))
+    secure = planning.scope(planning.an_object("Nova", tls=tls))
     schemes = [
         planning.options(each, "nova.conf", "compute")["libvirt"]["live_migration_scheme"]
         for each in (plain, secure)
@@ -75,28 +78,30 @@ def test_migrations_are_encrypted_as_the_endpoint_is() -> None:
 
 
 def test_libvirt_learns_the_keys_of_cinder_too() -> None:
-    facts = planning.facts(planning.an_object("Nova"), (cinder.KIND, planning.an_object("Cinder")))
-    (agent,) = [each for each in facts.workloads() if each.component == "compute"]
+    scope = planning.scope(planning.an_object("Nova"), (cinder.KIND, planning.an_object("Cinder")))
+    (agent,) = [each for each in scope.workloads if each.component == "compute"]
     assert agent.agent is not None
-    told = [argument.split(":")[:2] for argument in agent.agent.beside[0].command[3:]]
-    assert told == [[ceph.libvirt_secret("openstack", user), user] for user in ("cinder", "nova")]
-    assert "cinder-ceph-credentials" in [mount.secret for mount in agent.mounts(facts)]
-    backend = planning.options(planning.facts(planning.an_object("Cinder")), "cinder.conf")[
+    known = [argument.split(":")[:2] for argument in agent.agent.sidecars[0].command[4:]]
+    assert known == [[ceph.libvirt_secret("openstack", user), user] for user in ("cinder", "nova")]
+    assert "cinder-ceph-credentials" in [
+        v.source.name for v in agent.volumes if isinstance(v.source, Secret)
+    ]
+    backend = planning.options(planning.scope(planning.an_object("Cinder")), "cinder.conf")[
         "ceph-rbd"
     ]
-    assert backend["rbd_secret_uuid"] == told[0][0]
+    assert backend["rbd_secret_uuid"] == known[0][0]
 
 
 def test_another_cell_has_its_own_database_virtual_host_and_conductor() -> None:
-    facts = planning.facts(planning.an_object("Nova", cells=TWO_CELLS))
-    assert [each.name for each in facts.service.databases(facts.spec)] == [
+    scope = planning.scope(planning.an_object("Nova", cells=TWO_CELLS))
+    assert [each.name for each in scope.service.databases(scope.spec)] == [
         "nova", "nova_api", "nova_cell0", "nova_cell2",
     ]  # fmt: skip
-    assert facts.service.virtual_hosts(facts.spec, "nova") == ["nova", "nova-cell2"]
-    variables = planning.secret_texts(planning.carried(facts).environment)
+    assert scope.service.virtual_hosts(scope.spec, "nova") == ["nova", "nova-cell2"]
+    variables = planning.secret_texts(planning.rendered(scope).environment)
     assert variables["CELL2_DATABASE"].endswith("/nova_cell2?charset=utf8")
     assert variables["CELL2_TRANSPORT_URL"].endswith("/nova-cell2")
-    found = {each.component: each for each in facts.workloads()}
+    found = {each.component: each for each in scope.workloads}
     assert found["conductor-cell2"].secret_environment == {
         "OS_DATABASE__CONNECTION": "CELL2_DATABASE",
         "OS_DEFAULT__TRANSPORT_URL": "CELL2_TRANSPORT_URL",
@@ -104,13 +109,24 @@ def test_another_cell_has_its_own_database_virtual_host_and_conductor() -> None:
     first, second = found["compute"].agent, found["compute-cell2"].agent
     assert first is not None
     assert second is not None
-    assert first.without == {"nova.c5c3.io/cell": ("cell2",)}
+    assert first.excluded == {"nova.c5c3.io/cell": ("cell2",)}
     assert second.labels == {"nova.c5c3.io/cell": "cell2"}
 
 
-def test_the_external_scheduler_is_told_only_if_it_is_on() -> None:
+def test_external_scheduler_is_configured_only_when_enabled() -> None:
     url = "https://cortex.example.com"
     for enabled in (True, False):
         scheduler = {"externalScheduler": {"enabled": enabled, "endpoint": url}}
-        facts = planning.facts(planning.an_object("Nova", scheduler=scheduler))
-        assert ("filter_scheduler" in planning.options(facts, "nova.conf")) is enabled
+        scope = planning.scope(planning.an_object("Nova", scheduler=scheduler))
+        assert ("filter_scheduler" in planning.options(scope, "nova.conf")) is enabled
+
+
+def test_the_user_for_glance_is_that_of_service_tokens() -> None:
+    service_auth = {"glanceServiceUserRef": {"name": "images"}}
+    scope = planning.scope(planning.an_object("Nova", serviceAuth=service_auth))
+    for (_, key), content in scope.observed.contents.items():
+        if key.name == "images-keystone-credentials":
+            content["data"]["application_credential_id"] = "b3RoZXI="
+    for name in ("", "compute"):
+        variables = planning.secret_texts(planning.rendered(scope, name).environment)
+        assert variables["OS_SERVICE_USER__APPLICATION_CREDENTIAL_ID"] == "other"

@@ -1,105 +1,118 @@
 """Places where volumes are kept: Ceph pools and others, and a volume type for each. Pure."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 
-from cobaltcore.api.cinder import Backend
-from cobaltcore.engine import ceph, program, tasks
-from cobaltcore.engine.definition import Facts, Result, SecretNeed, Task
+from cobaltcore.api.cinder import Backend, BackendStatus, CinderSpec, CinderStatus
+from cobaltcore.engine import ceph, jobs
+from cobaltcore.engine.definition import Result, SecretNeed, ServiceScope, Task
 from cobaltcore.engine.desired.inifile import Sections
 from cobaltcore.engine.verdict import Ready, Verdict
 
-PROGRAM = "volume_types.py"
 
-
-def backends(facts: Facts) -> list[Backend]:
+def backends(scope: ServiceScope[CinderSpec]) -> list[Backend]:
     """The backends in order."""
-    return list(facts.spec.backends or ())
+    return list(scope.spec.backends or ())
 
 
-def exist(facts: Facts) -> bool:
+def exist(scope: ServiceScope[CinderSpec]) -> bool:
     """Whether there are any."""
-    return bool(backends(facts))
+    return bool(backends(scope))
 
 
-def pools(facts: Facts) -> list[ceph.Pool]:
+def pools(scope: ServiceScope[CinderSpec]) -> list[ceph.Pool]:
     """Those that are in Ceph."""
-    service = facts.service.name
+    service = scope.service.name
     return [
-        ceph.Pool(each.name, each.rbd, each.rbd.user or service)
-        for each in backends(facts)
+        ceph.Pool(each.name, each.rbd, each.rbd.ceph_user(service))
+        for each in backends(scope)
         if each.rbd is not None
     ]
 
 
-def use_ceph(facts: Facts) -> bool:
+def use_ceph(scope: ServiceScope[CinderSpec]) -> bool:
     """Whether any backend is in Ceph."""
-    return bool(pools(facts))
+    return bool(pools(scope))
 
 
-def needs(spec: Any) -> Iterator[SecretNeed]:
+def needs(spec: CinderSpec) -> Iterator[SecretNeed]:
     """Keys of Ceph users."""
     for each in spec.backends or ():
         if each.rbd is not None:
             yield ceph.need(each.rbd, "cinder")
 
 
-def types_program() -> dict[str, str]:
-    """The program that makes volume types, for a ConfigMap."""
-    return {PROGRAM: program.text("cobaltcore.services.cinder.programs", PROGRAM)}
-
-
-def sections(facts: Facts) -> Sections:
+def sections(scope: ServiceScope[CinderSpec]) -> Sections:
     """One section of cinder.conf for each backend."""
-    by_name = {pool.name: pool for pool in pools(facts)}
+    by_name = {pool.name: pool for pool in pools(scope)}
     return {
         each.name: {
             "volume_driver": each.driver,
             "volume_backend_name": each.name,
-            **(_rbd(facts, by_name[each.name]) if each.name in by_name else {}),
+            **(_rbd(scope, by_name[each.name]) if each.name in by_name else {}),
             **each.config,
         }
-        for each in backends(facts)
+        for each in backends(scope)
     }
 
 
-def connected(facts: Facts) -> Result:
+def connected(scope: ServiceScope[CinderSpec]) -> Result:
     """See that Cinder may use its pools."""
-    found = ceph.connected(facts, pools(facts))
-    return Result(found.verdict, found.objects, found.remove, _status(facts, found.verdict))
+    found = ceph.connected(scope, pools(scope))
+    capacity = ceph.capacity(scope, pools(scope))
+    verdict = found.verdict
+    if isinstance(verdict, Ready):
+        verdict = replace(verdict, after=capacity.after)
+    return Result(
+        verdict,
+        [*found.objects, *capacity.objects],
+        [*found.removals, *capacity.removals],
+        _status(scope, verdict, capacity.free_gibibytes),
+    )
 
 
-def types_made(facts: Facts) -> Result:
-    """Have a volume type made for each backend."""
-    names = tuple(each.name for each in backends(facts))
-    command = ("python", f"{facts.service.config_dir}/{PROGRAM}", *names)
-    task = Task("volume-types", command, prepares=True)
-    ran = tasks.run_once(facts, task, running="TypesInProgress")
+def volume_types(scope: ServiceScope[CinderSpec]) -> Result:
+    """Create a volume type for each backend."""
+    names = tuple(each.name for each in backends(scope))
+    command = ("cobalt-agent", "cinder", "volume-types", *names)
+    task = Task("volume-types", command, before_keystone=True)
+    ran = jobs.run_once(scope, task, running="TypesInProgress")
     # A backend in Ceph is as ready as its pool.
-    status = {} if use_ceph(facts) else _status(facts, ran.verdict)
+    status: dict[str, object] = {} if use_ceph(scope) else _status(scope, ran.verdict)
     if isinstance(ran.verdict, Ready):
         return Result(Ready("TypesAvailable", ", ".join(names)), ran.objects, status=status)
-    return Result(ran.verdict, ran.objects, ran.remove, status)
+    return Result(ran.verdict, ran.objects, ran.removals, status)
 
 
-def _status(facts: Facts, verdict: Verdict) -> dict[str, Any]:
+def _status(
+    scope: ServiceScope[CinderSpec],
+    verdict: Verdict,
+    free: Mapping[str, int] = MappingProxyType({}),
+) -> dict[str, object]:
+    """A capacity that is measured again stays until the new one is known."""
     state = "Ready" if isinstance(verdict, Ready) else verdict.reason
-    free = ceph.free_gibibytes(facts, pools(facts)) if use_ceph(facts) else {}
-    found = []
-    for each in backends(facts):
-        told: dict[str, Any] = {"name": each.name, "status": state}
-        if each.rbd is not None and each.rbd.pool in free:
-            told["availableCapacityGb"] = free[each.rbd.pool]
-        found.append(told)
-    return {"backends": found}
+    reported = scope.status.backends if isinstance(scope.status, CinderStatus) else []
+    before = {each.name: each.available_capacity_gb for each in reported}
+    report = [
+        BackendStatus(
+            name=each.name,
+            status=state,
+            available_capacity_gb=free.get(each.rbd.pool, before.get(each.name))
+            if each.rbd is not None
+            else None,
+        )
+        for each in backends(scope)
+    ]
+    return {"backends": report}
 
 
-def _rbd(facts: Facts, pool: ceph.Pool) -> dict[str, str]:
+def _rbd(scope: ServiceScope[CinderSpec], pool: ceph.Pool) -> dict[str, str]:
     return {
         "rbd_pool": pool.rbd.pool,
         "rbd_user": pool.user,
         "rbd_ceph_conf": pool.configuration,
-        "rbd_secret_uuid": ceph.libvirt_secret(facts.key.namespace, pool.user),
+        "rbd_secret_uuid": ceph.libvirt_secret(scope.namespace, pool.user),
         "rbd_flatten_volume_from_snapshot": "false",
         "report_discard_supported": "true",
     }

@@ -6,16 +6,17 @@ others still read. A rotation promotes the staged key and drops the oldest beyon
 
 import base64
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from cobaltcore.api.foreign.kubernetes import SECRET
-from cobaltcore.api.keystone import KeyRotation
+from cobaltcore.api.keystone import KeyRotation, KeystoneSpec
 from cobaltcore.engine import access, schedule
-from cobaltcore.engine.definition import Facts, Result
+from cobaltcore.engine.definition import Result, ServiceScope
 from cobaltcore.engine.desired import names, secret
-from cobaltcore.engine.desired.mounts import Mount
+from cobaltcore.engine.desired.volumes import Secret, Volume
 from cobaltcore.engine.verdict import Ready
-from cobaltcore.runtime.clock import parse_timestamp, timestamp
 from cobaltcore.runtime.meta import Kind
+from cobaltcore.runtime.timestamps import parse_timestamp, timestamp
 
 FERNET_DIR = "/etc/keystone/fernet-keys"
 CREDENTIAL_DIR = "/etc/keystone/credential-keys"
@@ -29,22 +30,22 @@ def generated(instance: str) -> Iterator[tuple[Kind, str]]:
     yield SECRET, f"{instance}-credential-keys"
 
 
-def mounts(facts: Facts) -> Iterator[Mount]:
+def volumes(scope: ServiceScope[KeystoneSpec]) -> Iterator[Volume]:
     """Where pods read the keys; the kubelet brings new ones into running pods."""
-    yield Mount("fernet-keys", FERNET_DIR, secret=facts.named("fernet-keys").name, mode=0o440)
-    yield Mount(
-        "credential-keys", CREDENTIAL_DIR, secret=facts.named("credential-keys").name, mode=0o440
-    )
+    for name, path in (("fernet-keys", FERNET_DIR), ("credential-keys", CREDENTIAL_DIR)):
+        yield Volume(name, path, Secret(scope.named(name).name))
 
 
-def fernet(facts: Facts) -> Result:
+def fernet(scope: ServiceScope[KeystoneSpec]) -> Result:
     """Keys that tokens are made with."""
-    return _keys(facts, "fernet-keys", facts.spec.fernet)
+    found = _keys(scope, "fernet-keys", scope.spec.fernet)
+    rotated_at = found.objects[0].body["metadata"]["annotations"][names.ROTATED_AT]
+    return replace(found, status={"last_key_rotation": rotated_at})
 
 
-def credential(facts: Facts) -> Result:
+def credential(scope: ServiceScope[KeystoneSpec]) -> Result:
     """Keys that stored credentials are encrypted with."""
-    return _keys(facts, "credential-keys", facts.spec.credential_keys)
+    return _keys(scope, "credential-keys", scope.spec.credential_keys)
 
 
 def first_keys(make: Callable[[], str]) -> dict[str, str]:
@@ -61,32 +62,36 @@ def rotated(keys: Mapping[str, str], limit: int, make: Callable[[], str]) -> dic
     return {"0": make(), **found, str(promoted): keys["0"]}
 
 
-def _keys(facts: Facts, name: str, rotation: KeyRotation) -> Result:
+def _keys(scope: ServiceScope[KeystoneSpec], name: str, rotation: KeyRotation) -> Result:
     def make() -> str:
-        return base64.urlsafe_b64encode(facts.random(KEY_BYTES)).decode()
+        return base64.urlsafe_b64encode(scope.random(KEY_BYTES)).decode()
 
-    known = access.secret_content(facts, facts.named(name).name)
+    known = access.secret_content(scope, scope.named(name).name)
     if known is None:
-        return _result(facts, name, first_keys(make), timestamp(facts.now), rotation)
+        return _result(scope, name, first_keys(make), timestamp(scope.now), rotation)
     content = secret.texts(known)
     at = (known["metadata"].get("annotations") or {}).get(names.ROTATED_AT)
     if at is None:
-        return _result(facts, name, content, timestamp(facts.now), rotation)
+        return _result(scope, name, content, timestamp(scope.now), rotation)
     if (
         not rotation.suspend
-        and schedule.next_due(rotation.rotation_schedule, parse_timestamp(at)) <= facts.now
+        and schedule.next_due(rotation.rotation_schedule, parse_timestamp(at)) <= scope.now
     ):
-        content, at = rotated(content, rotation.max_active_keys, make), timestamp(facts.now)
-    return _result(facts, name, content, at, rotation)
+        content, at = rotated(content, rotation.max_active_keys, make), timestamp(scope.now)
+    return _result(scope, name, content, at, rotation)
 
 
 def _result(
-    facts: Facts, name: str, keys: Mapping[str, str], at: str, rotation: KeyRotation
+    scope: ServiceScope[KeystoneSpec],
+    name: str,
+    keys: Mapping[str, str],
+    at: str,
+    rotation: KeyRotation,
 ) -> Result:
     wanted = secret.secret(
-        facts.named(name), keys, labels=facts.labels(), annotations={names.ROTATED_AT: at}
-    )._replace(kept=facts.spec.deletion_policy == "Retain")
+        scope.named(name), keys, labels=scope.labels(), annotations={names.ROTATED_AT: at}
+    )._replace(kept=scope.spec.deletion_policy == "Retain")
     if rotation.suspend:
         return Result(Ready("RotationSuspended", f"{len(keys)} keys"), [wanted])
-    due = schedule.next_due(rotation.rotation_schedule, facts.now)
-    return Result(Ready("KeysAvailable", f"{len(keys)} keys", after=due - facts.now), [wanted])
+    due = schedule.next_due(rotation.rotation_schedule, scope.now)
+    return Result(Ready("KeysAvailable", f"{len(keys)} keys", after=due - scope.now), [wanted])

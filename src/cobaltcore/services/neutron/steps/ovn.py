@@ -1,21 +1,21 @@
 """The OVN that realises networks: where it is, how it is trusted, whether it answers. Pure."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cobaltcore.api import ovn
 from cobaltcore.api.foreign.kubernetes import SECRET, SERVICE
-from cobaltcore.engine import program, tasks
-from cobaltcore.engine.definition import Facts, NotYet, Result, Task
+from cobaltcore.api.neutron import NeutronSpec
+from cobaltcore.engine import jobs
+from cobaltcore.engine.definition import Result, ServiceScope, Task
 from cobaltcore.engine.desired import names, secret, service
 from cobaltcore.engine.desired.inifile import Sections
-from cobaltcore.engine.verdict import Ready, Waiting
+from cobaltcore.engine.verdict import DependencyPending, Ready, Waiting
 from cobaltcore.runtime.diff import digest
 from cobaltcore.runtime.meta import Key, Kind
 
 TLS_DIR = "/etc/ovn-tls"
 TLS_KEYS = ("tls.crt", "tls.key", "ca.crt")
-PROBE = "ovn_probe.py"
 DEFAULT_CLUSTER = Key("ovn-system", "ovn")
 _INSIDE = ".svc"
 
@@ -32,12 +32,12 @@ class Connections(NamedTuple):
         return "ssl:" in self.northbound + self.southbound
 
 
-def is_used(facts: Facts) -> bool:
+def is_used(scope: ServiceScope[NeutronSpec]) -> bool:
     """Whether OVN realises the networks."""
-    return bool(facts.spec.ovn.enabled)
+    return bool(scope.spec.ovn.enabled)
 
 
-def references(key: Key, spec: Any) -> Iterator[tuple[Kind, Key]]:
+def references(key: Key, spec: NeutronSpec) -> Iterator[tuple[Kind, Key]]:
     """Services that the spec names; the OVNCluster and its certificate, if it leaves them to it."""
     for given in (spec.ovn.nb_connection, spec.ovn.sb_connection):
         for each in given.split(",") if given is not None else ():
@@ -51,7 +51,7 @@ def references(key: Key, spec: Any) -> Iterator[tuple[Kind, Key]]:
         yield SECRET, Key(cluster.namespace, names.certificate_secret(cluster.name))
 
 
-def cluster_key(key: Key, spec: Any) -> Key:
+def cluster_key(key: Key, spec: NeutronSpec) -> Key:
     """The OVNCluster whose endpoints are used."""
     given = spec.ovn.cluster_ref
     if given is None:
@@ -59,42 +59,46 @@ def cluster_key(key: Key, spec: Any) -> Key:
     return Key(given.namespace or key.namespace, given.name)
 
 
-def connections(facts: Facts) -> Connections:
-    """Given, or told by the OVNCluster."""
-    given = facts.spec.ovn
-    if given.nb_connection is not None:
-        return Connections(_whole(facts, given.nb_connection), _whole(facts, given.sb_connection))
-    key = cluster_key(facts.key, facts.spec)
-    found = facts.observed.get(ovn.CLUSTER, key)
+def connections(scope: ServiceScope[NeutronSpec]) -> Connections:
+    """Those of the spec, or the endpoints that the OVNCluster reports."""
+    block = scope.spec.ovn
+    if block.nb_connection is not None and block.sb_connection is not None:
+        return Connections(
+            _qualified(scope, block.nb_connection), _qualified(scope, block.sb_connection)
+        )
+    key = cluster_key(scope.key, scope.spec)
+    found = scope.observed.get(ovn.CLUSTER, key)
     if found is None:
-        raise NotYet("WaitingForOVN", f"OVNCluster {key} does not exist")
-    told = (found.get("status") or {}).get("endpoints") or {}
-    if not told.get("northbound") or not told.get("southbound"):
-        raise NotYet("WaitingForOVN", f"OVNCluster {key} has not told its endpoints yet")
-    return Connections(told["northbound"], told["southbound"])
+        raise DependencyPending("WaitingForOVN", f"OVNCluster {key} does not exist")
+    endpoints = (found.get("status") or {}).get("endpoints") or {}
+    if not endpoints.get("northbound") or not endpoints.get("southbound"):
+        raise DependencyPending("WaitingForOVN", f"OVNCluster {key} reports no endpoints yet")
+    return Connections(endpoints["northbound"], endpoints["southbound"])
 
 
-def secret_files(facts: Facts) -> dict[str, dict[str, str]]:
+def secret_files(scope: ServiceScope[NeutronSpec]) -> dict[str, dict[str, str]]:
     """Certificate, key and authority, copied to where Neutron's pods can mount them."""
-    if not is_used(facts) or not connections(facts).are_encrypted:
+    if not is_used(scope) or not connections(scope).are_encrypted:
         return {}
-    key = _tls_secret(facts)
-    content = secret.texts(facts.observed.content(SECRET, key))
+    key = _tls_secret(scope)
+    content = secret.texts(scope.observed.content(SECRET, key))
     missing = [name for name in TLS_KEYS if name not in content]
     if missing:
-        raise NotYet("WaitingForOVN", f"Secret {key} (OVN's certificate) has no {missing[0]!r}")
+        raise DependencyPending(
+            "WaitingForOVN", f"Secret {key} (OVN's certificate) has no {missing[0]!r}"
+        )
     return {TLS_DIR: {name: content[name] for name in TLS_KEYS}}
 
 
-def options(facts: Facts) -> Sections:
+def options(scope: ServiceScope[NeutronSpec]) -> Sections:
     """The section that the ML2 driver and the agents read."""
-    found = connections(facts)
+    found = connections(scope)
     section = {
         "ovn_nb_connection": found.northbound,
         "ovn_sb_connection": found.southbound,
         "ovn_metadata_enabled": "true",
         "ovn_l3_scheduler": "leastloaded",
-        # Otherwise servers are told the resolver of Neutron's own pod.
+        # Otherwise DHCP hands the resolver of Neutron's own pod to servers.
         "dns_servers": "0.0.0.0,::",
     }
     if found.are_encrypted:
@@ -105,48 +109,44 @@ def options(facts: Facts) -> Sections:
     return {"ovn": section}
 
 
-def program_file() -> dict[str, str]:
-    """The probe, for the ConfigMap."""
-    return {PROBE: program.text("cobaltcore.services.neutron.programs", PROBE)}
-
-
-def connected(facts: Facts) -> Result:
+def connected(scope: ServiceScope[NeutronSpec]) -> Result:
     """Ask both databases from where Neutron asks them."""
-    found = connections(facts)
+    found = connections(scope)
     command = (
         "env",
         f"OVN_TLS={TLS_DIR}",
-        "python",
-        f"{facts.service.config_dir}/{PROBE}",
+        "cobalt-agent",
+        "neutron",
+        "ovn-check",
         f"OVN_Northbound={found.northbound}",
         f"OVN_Southbound={found.southbound}",
     )
-    task = Task("ovn-check", command, inputs=digest(secret_files(facts)))
-    ran = tasks.run_once(facts, task, running="Connecting")
+    task = Task("ovn-check", command, inputs=digest(secret_files(scope)))
+    ran = jobs.run_once(scope, task, running="Connecting")
     if isinstance(ran.verdict, Ready):
         return Result(Ready("Connected"), ran.objects)
     if isinstance(ran.verdict, Waiting) and "Unreachable: " in ran.verdict.message:
         verdict = Waiting("Unreachable", ran.verdict.message, after=ran.verdict.after)
-        return Result(verdict, ran.objects, ran.remove)
+        return Result(verdict, ran.objects, ran.removals)
     return ran
 
 
-def _tls_secret(facts: Facts) -> Key:
-    given = facts.spec.ovn.tls_secret_ref
+def _tls_secret(scope: ServiceScope[NeutronSpec]) -> Key:
+    given = scope.spec.ovn.tls_secret_ref
     if given is not None:
-        return facts.beside(given.name)
-    cluster = cluster_key(facts.key, facts.spec)
+        return scope.sibling(given.name)
+    cluster = cluster_key(scope.key, scope.spec)
     return Key(cluster.namespace, names.certificate_secret(cluster.name))
 
 
-def _whole(facts: Facts, given: str) -> str:
+def _qualified(scope: ServiceScope[NeutronSpec], given: str) -> str:
     """Connections with the whole names of Services: Open vSwitch knows no search list."""
     found = []
     for each in given.split(","):
         protocol, host, port = _parts(each)
-        meant = _service(host, facts.key.namespace)
+        meant = _service(host, scope.namespace)
         # Two words may be a name of the outside world as well.
-        if meant and (host.endswith(_INSIDE) or facts.observed.get(SERVICE, meant)):
+        if meant and (host.endswith(_INSIDE) or scope.observed.get(SERVICE, meant)):
             host = service.host(meant)
         found.append(f"{protocol}:{host}:{port}")
     return ",".join(found)

@@ -1,17 +1,17 @@
 """Cells: shares of the hypervisors, each with its own database, virtual host and conductor. Pure."""
 
 import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from cobaltcore.engine import access, running
-from cobaltcore.engine.definition import DatabaseNeed, Facts, Result
-from cobaltcore.engine.desired import database
+from cobaltcore.api.foreign.kubernetes import DEPLOYMENT
+from cobaltcore.api.nova import CellStatus, NovaSpec
+from cobaltcore.engine import access, workloads
+from cobaltcore.engine.definition import DatabaseNeed, Result, ServiceScope
+from cobaltcore.engine.desired import database, workload
 from cobaltcore.engine.verdict import Ready
 
 LABEL = "nova.c5c3.io/cell"
 """Label of hypervisor nodes that belong to another cell than the first."""
-CONFIG_DIR = "/etc/nova"
-PREPARATION = "prepare_databases.py"
 DATABASE_TEMPLATE = "{{scheme}}://{{username}}:{{password}}@{{hostname}}:{{port}}/{name}?{{query}}"
 """Nova fills in the rest from its own options, so that no password is written down."""
 
@@ -39,7 +39,7 @@ class Cell(NamedTuple):
         return f"{_upper(self.name)}_TRANSPORT_URL"
 
 
-def cells(spec: Any) -> list[Cell]:
+def cells(spec: NovaSpec) -> list[Cell]:
     """The cells of a spec, but for cell0."""
     found = []
     for number, each in enumerate(spec.cells):
@@ -48,7 +48,7 @@ def cells(spec: Any) -> list[Cell]:
     return found
 
 
-def databases(spec: Any) -> list[DatabaseNeed]:
+def databases(spec: NovaSpec) -> list[DatabaseNeed]:
     """What all cells share, cell0, and one of each cell."""
     first, *others = cells(spec)
     return [
@@ -59,68 +59,80 @@ def databases(spec: Any) -> list[DatabaseNeed]:
     ]
 
 
-def virtual_hosts(spec: Any, first: str) -> list[str]:
+def virtual_hosts(spec: NovaSpec, first: str) -> list[str]:
     """The first cell uses Nova's own, each other one has one."""
     _, *others = cells(spec)
     return [first, *(_virtual_host(first, each) for each in others)]
 
 
-def environment(facts: Facts) -> dict[str, str]:
+def environment(scope: ServiceScope[NovaSpec]) -> dict[str, str]:
     """Addresses of what cells beyond the first have for themselves."""
-    _, *others = cells(facts.spec)
-    account = access.database_account(facts)
+    _, *others = cells(scope.spec)
+    account = access.database_account(scope)
     return {
         **{each.database_variable: database.dsn(account, each.database) for each in others},
-        **transport_environment(facts),
+        **transport_environment(scope),
     }
 
 
-def transport_environment(facts: Facts) -> dict[str, str]:
+def transport_environment(scope: ServiceScope[NovaSpec]) -> dict[str, str]:
     """Virtual hosts of cells beyond the first."""
-    _, *others = cells(facts.spec)
-    first = access.virtual_host(facts)
+    _, *others = cells(scope.spec)
+    first = access.virtual_host(scope)
     return {
-        each.transport_variable: access.transport_url(facts, _virtual_host(first, each))
+        each.transport_variable: access.transport_url(scope, _virtual_host(first, each))
         for each in others
     }
 
 
-def mapped(facts: Facts) -> Result:
-    """Tell of the cells, which the migration has made known to Nova."""
-    told = [
-        {
-            "name": each.name,
-            "status": "Ready",
-            "computeNodes": running.ready_on_nodes(facts, f"compute{each.suffix}"),
-        }
-        for each in cells(facts.spec)
+def mapped(scope: ServiceScope[NovaSpec]) -> Result:
+    """Report the cells, which the migration has mapped; each needs a conductor to serve."""
+    report = [
+        CellStatus(
+            name=each.name,
+            status=_state(scope, each),
+            compute_nodes=workloads.ready_on_nodes(scope, f"compute{each.suffix}"),
+        )
+        for each in cells(scope.spec)
     ]
-    return Result(Ready("CellsMapped", f"{len(told)} cells"), status={"cells": told})
+    elsewhere = [
+        f"computeRef {each.compute_ref.name!r} of cell {each.name!r} is not followed, "
+        "its hypervisors are the nodes of this cluster"
+        for each in scope.spec.cells
+        if each.compute_ref is not None
+    ]
+    message = "; ".join([f"{len(report)} cells", *elsewhere])
+    return Result(Ready("CellsMapped", message), status={"cells": report})
 
 
-def migration(facts: Facts) -> tuple[str, ...]:
+def _state(scope: ServiceScope[NovaSpec], cell: Cell) -> str:
+    found = scope.observed.get(DEPLOYMENT, scope.named(f"conductor{cell.suffix}"))
+    return "Ready" if workload.progress(found).ready else "ConductorNotReady"
+
+
+def migration(scope: ServiceScope[NovaSpec]) -> tuple[str, ...]:
     """Bring all databases to the release, and make cells known; those that are stay as they are."""
-    first = access.virtual_host(facts)
+    first = access.virtual_host(scope)
     wanted = {
-        "cell0": DATABASE_TEMPLATE.format(name=facts.spec.database.cell_database),
+        "cell0": DATABASE_TEMPLATE.format(name=scope.spec.database.cell_database),
         "cells": [
             {
                 "name": each.name,
                 "database": DATABASE_TEMPLATE.format(name=each.database),
                 "transport": _transport_template(
-                    facts, first if each.is_first else _virtual_host(first, each)
+                    scope, first if each.is_first else _virtual_host(first, each)
                 ),
                 "variable": "" if each.is_first else each.database_variable,
             }
-            for each in cells(facts.spec)
+            for each in cells(scope.spec)
         ],
     }
-    return ("python", f"{CONFIG_DIR}/{PREPARATION}", json.dumps(wanted))
+    return ("cobalt-agent", "nova", "databases", json.dumps(wanted))
 
 
-def _transport_template(facts: Facts, virtual_host: str) -> str:
+def _transport_template(scope: ServiceScope[NovaSpec], virtual_host: str) -> str:
     """With several brokers Nova numbers their logins from 1."""
-    number = len(access.brokers(facts))
+    number = len(access.brokers(scope))
     numbers = [""] if number == 1 else [str(each) for each in range(1, number + 1)]
     brokers = ",".join(
         f"{{username{n}}}:{{password{n}}}@{{hostname{n}}}:{{port{n}}}" for n in numbers

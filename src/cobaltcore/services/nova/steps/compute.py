@@ -1,13 +1,24 @@
 """nova-compute on the hypervisor nodes, and what it needs to know of each. Pure."""
 
 from collections.abc import Iterator
-from typing import Any
+
+import msgspec
 
 from cobaltcore.api import cinder
+from cobaltcore.api.blocks import SecretKeyRef
+from cobaltcore.api.nova import NovaSpec
+from cobaltcore.api.pods import Resources
 from cobaltcore.engine import ceph
-from cobaltcore.engine.definition import Facts, NodeAgent, Result, SecretNeed, Task, Workload
-from cobaltcore.engine.desired import pods
-from cobaltcore.engine.desired.mounts import Mount
+from cobaltcore.engine.definition import (
+    NodeAgent,
+    Result,
+    SecretNeed,
+    ServiceScope,
+    Task,
+    Workload,
+)
+from cobaltcore.engine.desired import containers
+from cobaltcore.engine.desired.volumes import HostPath, Secret, Volume, host_path
 from cobaltcore.runtime.meta import Key, Kind
 from cobaltcore.services.nova.steps import cells
 from cobaltcore.services.nova.steps.cells import Cell
@@ -17,75 +28,80 @@ CINDER = "cinder"
 """The Cinder whose volumes servers attach where the spec names no users."""
 STATE_DIR = "/var/lib/nova"
 LIBVIRT_DIR = "/run/libvirt"
-SWITCH_DIR = "/run/openvswitch"
-NODE_DIR = f"{pods.STATE_DIR}/node"
+OVS_DIR = "/run/openvswitch"
+NODE_DIR = f"{containers.STATE_DIR}/node"
 """Where options are that hold on this node only."""
 KEYS_DIR = "/etc/ceph-keys"
-PROGRAMS = ("libvirt_secrets.py", "virtualization.py")
-RESOURCES = {
-    "requests": {"cpu": "100m", "memory": "256Mi"},
-    "limits": {"memory": "2Gi"},
-}
+LIBVIRT_SECRETS = ("nova", "libvirt-secrets")
+RESOURCES = Resources(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "2Gi"})
 
 
-def disks(facts: Facts) -> list[ceph.Pool]:
+def disks(scope: ServiceScope[NovaSpec]) -> list[ceph.Pool]:
     """The pool with disks of servers, if they are in one."""
-    rbd = facts.spec.storage.rbd
-    return [ceph.Pool("ceph", rbd, rbd.user or facts.service.name)] if rbd else []
+    rbd = scope.spec.storage.rbd
+    return [ceph.Pool("ceph", rbd, rbd.ceph_user(scope.service.name))] if rbd else []
 
 
-def needs(spec: Any) -> Iterator[SecretNeed]:
+def needs(spec: NovaSpec) -> Iterator[SecretNeed]:
     """Keys of Ceph users."""
     if spec.storage.rbd is not None:
         yield ceph.need(spec.storage.rbd, "nova")
     for each in spec.compute.volume_keys or ():
-        yield SecretNeed(each.secret_ref.name, (ceph.key_names(each.user),), "Ceph key")
+        keys = _key_names(each.user, each.secret_ref)
+        yield SecretNeed(each.secret_ref.name, (keys,), "Ceph key")
 
 
-def references(key: Key, spec: Any) -> Iterator[tuple[Kind, Key]]:
+def references(key: Key, spec: NovaSpec) -> Iterator[tuple[Kind, Key]]:
     """The Cinder whose volumes servers attach."""
     if spec.compute.volume_keys is None:
         yield cinder.KIND, Key(key.namespace, CINDER)
 
 
-def connected(facts: Facts) -> Result:
+def connected(scope: ServiceScope[NovaSpec]) -> Result:
     """See that Nova may use its pool."""
-    return ceph.connected(facts, disks(facts))
+    return ceph.connected(scope, disks(scope))
 
 
-def uses_ceph(facts: Facts) -> bool:
+def uses_ceph(scope: ServiceScope[NovaSpec]) -> bool:
     """Whether disks of servers are in Ceph."""
-    return bool(disks(facts))
+    return bool(disks(scope))
 
 
-def volume_keys(facts: Facts) -> dict[str, str]:
-    """Ceph users whose volumes servers attach, and the Secrets with their keys."""
-    given = facts.spec.compute.volume_keys
+def volume_keys(scope: ServiceScope[NovaSpec]) -> dict[str, SecretKeyRef]:
+    """Ceph users whose volumes servers attach, and where their keys are."""
+    given = scope.spec.compute.volume_keys
     if given is not None:
-        return {each.user: each.secret_ref.name for each in given}
-    found = facts.observed.get(cinder.KIND, facts.beside(CINDER)) or {"spec": {}}
-    backends = [each["rbd"] for each in found["spec"].get("backends") or () if "rbd" in each]
-    return {each.get("user", CINDER): each["cephSecretRef"]["name"] for each in backends}
+        return {each.user: each.secret_ref for each in given}
+    found = scope.observed.get(cinder.KIND, scope.sibling(CINDER))
+    backends = msgspec.convert(found, cinder.Cinder).spec.backends if found else None
+    pools = [each.rbd for each in backends or () if each.rbd is not None]
+    return {each.ceph_user(CINDER): each.ceph_secret_ref for each in pools}
 
 
-def workloads(facts: Facts) -> Iterator[Workload]:
+def workloads(scope: ServiceScope[NovaSpec]) -> Iterator[Workload]:
     """One set of agents for each cell."""
-    first, *others = cells.cells(facts.spec)
+    first, *others = cells.cells(scope.spec)
     taken = {cells.LABEL: tuple(each.name for each in others)} if others else {}
     for each in (first, *others):
-        yield _workload(facts, each, taken if each.is_first else {})
+        yield _workload(scope, each, taken if each.is_first else {})
 
 
-def _workload(facts: Facts, cell: Cell, without: dict[str, tuple[str, ...]]) -> Workload:
-    secrets = _arguments(facts)
-    program = f"{CONFIG_DIR}/libvirt_secrets.py"
-    prepare = [Task("libvirt-wait", ("python", program, "once", *secrets))]
-    beside = [Task("libvirt-secrets", ("python", program, "keep", *secrets))] if secrets else []
+def _workload(
+    scope: ServiceScope[NovaSpec], cell: Cell, excluded: dict[str, tuple[str, ...]]
+) -> Workload:
+    secrets = _arguments(scope)
+    sync = ("cobalt-agent", *LIBVIRT_SECRETS)
+    init = [Task("libvirt-wait", (*sync, "once", *secrets))]
+    sidecar = Task(
+        "libvirt-secrets",
+        (*sync, "watch", *secrets),
+        readiness=("cobalt-agent", "ready", *LIBVIRT_SECRETS),
+    )
     options: tuple[str, ...] = ("--config-file", f"{CONFIG_DIR}/nova.conf")
-    if facts.spec.compute.virtualization == "auto":
+    if scope.spec.compute.virtualization == "auto":
         target = f"{NODE_DIR}/virtualization.conf"
-        command = ("python", f"{CONFIG_DIR}/virtualization.py", target)
-        prepare.append(Task("virtualization", command))
+        command = ("cobalt-agent", "nova", "virtualization", target)
+        init.append(Task("virtualization", command))
         options = (*options, "--config-dir", NODE_DIR)
     return Workload(
         f"compute{cell.suffix}",
@@ -93,33 +109,33 @@ def _workload(facts: Facts, cell: Cell, without: dict[str, tuple[str, ...]]) -> 
         condition="ComputeReady",
         needs=("ConductorReady", "LibvirtReady"),
         config="compute",
-        settings=lambda spec: spec.compute,
+        settings=scope.spec.compute,
         secret_environment={}
         if cell.is_first
         else {"OS_DEFAULT__TRANSPORT_URL": cell.transport_variable},
-        mounts=_mounts,
+        volumes=tuple(_volumes(scope)),
         agent=NodeAgent(
-            values={
+            node_environment={
                 "OS_DEFAULT__HOST": "spec.nodeName",
                 "OS_DEFAULT__MY_IP": "status.hostIP",
                 "OS_LIBVIRT__LIVE_MIGRATION_INBOUND_ADDR": "status.hostIP",
             },
-            prepare=tuple(prepare),
-            beside=tuple(beside),
-            host_processes=True,
+            init_containers=tuple(init),
+            sidecars=(sidecar,) if secrets else (),
+            host_pid=True,
             labels={} if cell.is_first else {cells.LABEL: cell.name},
-            without=without,
+            excluded=excluded,
         ),
         resources=RESOURCES,
     )
 
 
-def _arguments(facts: Facts) -> list[str]:
-    """The keys that libvirt is told, as its helper wants them."""
-    namespace = facts.key.namespace
-    files = {each.user: [f"{ceph.DIRECTORY}/{each.name}.keyring"] for each in disks(facts)}
-    for user in volume_keys(facts):
-        names = [f"{KEYS_DIR}/{user}/{name}" for name in ceph.key_names(user)]
+def _arguments(scope: ServiceScope[NovaSpec]) -> list[str]:
+    """The keys that libvirt gets, as arguments of the sidecar."""
+    namespace = scope.namespace
+    files = {each.user: [f"{ceph.DIRECTORY}/{each.name}.keyring"] for each in disks(scope)}
+    for user, reference in volume_keys(scope).items():
+        names = [f"{KEYS_DIR}/{user}/{name}" for name in _key_names(user, reference)]
         files.setdefault(user, names)
     return [
         f"{ceph.libvirt_secret(namespace, user)}:{user}:{','.join(paths)}"
@@ -127,11 +143,16 @@ def _arguments(facts: Facts) -> list[str]:
     ]
 
 
-def _mounts(facts: Facts) -> Iterator[Mount]:
-    yield Mount("libvirt", LIBVIRT_DIR, host=LIBVIRT_DIR)
-    yield Mount("openvswitch", SWITCH_DIR, host=SWITCH_DIR)
-    yield Mount("instances", STATE_DIR, host=STATE_DIR)
+def _volumes(scope: ServiceScope[NovaSpec]) -> Iterator[Volume]:
+    yield host_path("libvirt", LIBVIRT_DIR)
+    yield host_path("openvswitch", OVS_DIR)
+    yield host_path("instances", STATE_DIR)
     # Nova reads the console of a server at the terminal that libvirt gave it.
-    yield Mount("terminals", "/dev/pts", host="/dev/pts")
-    for user, name in sorted(volume_keys(facts).items()):
-        yield Mount(f"ceph-key-{user.lower()}", f"{KEYS_DIR}/{user}", secret=name)
+    yield Volume("terminals", "/dev/pts", HostPath("/dev/pts", type=""))
+    for user, reference in sorted(volume_keys(scope).items()):
+        label = user.lower().replace(".", "-").replace("_", "-")
+        yield Volume(f"ceph-key-{label}", f"{KEYS_DIR}/{user}", Secret(reference.name))
+
+
+def _key_names(user: str, reference: SecretKeyRef) -> tuple[str, ...]:
+    return (reference.key,) if reference.key else ceph.key_names(user)

@@ -1,27 +1,32 @@
 """The secret that Neutron's metadata agents prove themselves with. Pure."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from cobaltcore.engine.definition import Facts, SecretNeed
+from cobaltcore.api.nova import NovaSpec
+from cobaltcore.engine import access
+from cobaltcore.engine.definition import SecretNeed, ServiceScope
 from cobaltcore.engine.desired import names
 
 KEYS = (names.METADATA_SECRET_KEY,)
 
 
-def secret_name(facts: Facts) -> str:
-    """The Secret that holds it."""
-    given = facts.spec.metadata.shared_secret_ref
-    return given.name if given is not None else names.metadata_secret(facts.key.name)
+def secret_value(scope: ServiceScope[NovaSpec]) -> str:
+    """The shared secret itself."""
+    reference = scope.spec.metadata.shared_secret_ref
+    if reference is None:
+        return access.value(scope, names.metadata_secret(scope.name), *KEYS)
+    return access.value(scope, reference.name, reference.key or names.METADATA_SECRET_KEY)
 
 
-def given(spec: Any) -> Iterator[SecretNeed]:
+def given(spec: NovaSpec) -> Iterator[SecretNeed]:
     """The Secret, if the spec names one."""
-    if spec.metadata.shared_secret_ref is not None:
-        yield SecretNeed(spec.metadata.shared_secret_ref.name, KEYS, "metadata")
+    reference = spec.metadata.shared_secret_ref
+    if reference is not None:
+        key = reference.key or names.METADATA_SECRET_KEY
+        yield SecretNeed(reference.name, (key,), "metadata")
 
 
-def own(instance: str, spec: Any) -> Iterator[SecretNeed]:
+def own(instance: str, spec: NovaSpec) -> Iterator[SecretNeed]:
     """The Secret that is made if the spec names none."""
     if spec.metadata.shared_secret_ref is None:
         yield SecretNeed(names.metadata_secret(instance), KEYS, "metadata")

@@ -1,0 +1,52 @@
+"""Migrate Nova's databases to the release and map its cells: JSON.
+
+The argument has the address of cell0's database and the cells. One process does all of it: whatever
+`nova-manage` does, most of its time is spent loading Nova.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from nova import config, context, objects
+from nova.cmd import manage
+
+from cobaltcore.agents import processes
+
+CONFIG = "/etc/nova/nova.conf"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Do everything that is not done; safe to run again."""
+    wanted: dict[str, Any] = json.loads(arguments[0])
+    config.parse_args(["databases"], default_config_files=[CONFIG])
+    objects.register_all()
+    cells = manage.CellV2Commands()
+    expect(manage.ApiDbCommands().sync(), "migrating the API database")
+    expect(cells.map_cell0(database_connection=wanted["cell0"]), "mapping cell0")
+    expect(manage.DbCommands().sync(), "migrating the databases of cell0 and the first cell")
+    known = {each.name for each in objects.CellMappingList.get_all(context.get_admin_context())}
+    for each in wanted["cells"]:
+        if each["variable"]:
+            migrate_another(os.environ[each["variable"]])
+        if each["name"] not in known:
+            created = cells.create_cell(
+                name=each["name"],
+                database_connection=each["database"],
+                transport_url=each["transport"],
+            )
+            expect(created, f"mapping cell {each['name']}")
+
+
+def migrate_another(address: str) -> None:
+    """Migrate the database of a cell beyond the first: a process knows one such database."""
+    environment = {**os.environ, "OS_DATABASE__CONNECTION": address}
+    processes.run("nova-manage", "db", "sync", "--local_cell", environment=environment)
+
+
+def expect(code: int | None, action: str) -> None:
+    """End if a command failed; it has logged why."""
+    if code:
+        sys.exit(f"{action} failed with code {code}; its messages are above")

@@ -1,0 +1,39 @@
+"""`cobalt manifests`: print all objects that install the operators."""
+
+import argparse
+
+from cobaltcore.api import crd
+from cobaltcore.cli import output
+from cobaltcore.deploy import operators
+from cobaltcore.runtime.meta import Desired, Object
+
+HELP = "print CRDs, Namespace, RBAC, Service and Deployment of the operators"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--namespace", default=operators.NAMESPACE, help="of the operators (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--image",
+        default=operators.default_image(),
+        metavar="REFERENCE",
+        help="of the operators (default: %(default)s)",
+    )
+    parser.add_argument("--no-crds", action="store_true", help="print no CRDs")
+    parser.epilog = "Install the operators: cobalt manifests | kubectl apply --server-side -f -"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    crds = [] if arguments.no_crds else crd.manifests()
+    desired = operators.objects(namespace=arguments.namespace, image=arguments.image)
+    output.data(crd.to_yaml([*crds, *(_manifest(each) for each in desired)]))
+    return 0
+
+
+def _manifest(desired: Desired) -> Object:
+    return {
+        "apiVersion": desired.kind.api_version,
+        "kind": desired.kind.kind,
+        **desired.body,
+    }

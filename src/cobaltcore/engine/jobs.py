@@ -1,0 +1,37 @@
+"""Commands that run to completion once per input, as Jobs of the service's image. Pure."""
+
+from datetime import timedelta
+
+from cobaltcore.api.foreign.kubernetes import JOB, POD
+from cobaltcore.engine import podfailures, podspec
+from cobaltcore.engine.definition import AnyScope, Result, Task
+from cobaltcore.engine.desired import job
+from cobaltcore.engine.plan import Removal
+from cobaltcore.engine.verdict import Ready, Waiting
+
+RETRY_FAILED_JOB = timedelta(seconds=60)
+
+
+def run_once(scope: AnyScope, task: Task, *, running: str) -> Result:
+    """Run a command once for its inputs; `running` is the reason meanwhile.
+
+    When it is done the verdict's message is the termination message of the command.
+    """
+    wanted = job.job(
+        scope.named(task.name),
+        pod=podspec.job_pod(scope, task),
+        inputs=[task.command, task.inputs],
+    )
+    pods = scope.observed.find(POD, "job", str(wanted.key))
+    outcome = job.outcome(scope.observed.get(JOB, wanted.key), pods)
+    if outcome.done:
+        return Result(Ready("Done", outcome.message), [wanted])
+    if outcome.failed_at is None:
+        last_try = f"; last try: {outcome.message}" if outcome.message else ""
+        text = f"Job {wanted.key.name!r} is running{last_try or podfailures.among(pods)}"
+        return Result(Waiting(running, text), [wanted])
+    since = scope.now - outcome.failed_at
+    text = f"Job {wanted.key.name!r} failed: {outcome.message}"
+    if since < RETRY_FAILED_JOB:
+        return Result(Waiting("JobFailed", text, after=RETRY_FAILED_JOB - since), [wanted])
+    return Result(Waiting("JobFailed", f"{text}; retrying"), [], [Removal(JOB, wanted.key)])

@@ -1,0 +1,89 @@
+"""What makes an operator out of the one reconciler: a kind, what it watches, a pure plan."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from cobaltcore.api.base import Resource
+from cobaltcore.engine.plan import Plan
+from cobaltcore.engine.scope import Scope
+from cobaltcore.engine.verdict import Ready
+from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, WatchScope
+
+if TYPE_CHECKING:
+    from cobaltcore.runtime.cluster import Cluster
+    from cobaltcore.runtime.controller import KeysOf
+
+ScopeT = TypeVar("ScopeT", bound=Scope[Any, Any])
+
+IndexValues = Callable[[Object], Iterable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A kind whose changes concern a planner, and which keys a change concerns."""
+
+    kind: Kind
+    keys: "Callable[[Cluster, Kind], KeysOf]"
+    """From the cluster and the planner's kind."""
+    scope: WatchScope = EVERYTHING
+    indexes: Mapping[str, IndexValues] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A kind that a planner creates objects of."""
+
+    kind: Kind
+    scope: WatchScope = EVERYTHING
+    pruned: bool = True
+    """Whether objects that are no longer desired are deleted; passwords of kept data are not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe(Generic[ScopeT]):
+    """A question to something outside of Kubernetes. A fault of it is data, not an error."""
+
+    name: str
+    ask: Callable[[ScopeT], Awaitable[object]]
+    limit: timedelta = timedelta(seconds=10)
+
+
+class Planner(ABC, Generic[ScopeT]):
+    """One kind: decides from a scope what should exist and what to report."""
+
+    name: str
+    """Of the controller, in logs and metrics."""
+    manager: str
+    """Field manager of everything that it writes."""
+    resource: type[Resource[Any, Any]]
+    scope: Callable[..., ScopeT]
+    """Makes the carrier from the fields of Scope."""
+    children: tuple[Child, ...] = ()
+    watches: tuple[Watch, ...] = ()
+    probes: tuple[Probe[ScopeT], ...] = ()
+    finalizer: str = ""
+    reads_own_status: bool = False
+    """Whether its own status writes have to wake it."""
+
+    @property
+    def kind(self) -> Kind:
+        return self.resource.definition.kind
+
+    def references(self, key: Key, spec: Any) -> Iterable[tuple[Kind, Key]]:
+        """Objects that a spec names: a change of one wakes the object."""
+        return ()
+
+    def contents(self, scope: ScopeT) -> Iterable[tuple[Kind, Key]]:
+        """Secrets and ConfigMaps whose data planning needs; the scope has the caches already."""
+        return ()
+
+    @abstractmethod
+    def plan(self, scope: ScopeT) -> Plan[Any]:
+        """Decide for an object that is to exist. Pure."""
+
+    def teardown(self, scope: ScopeT) -> Plan[Any]:
+        """Decide for an object that is being deleted. Pure."""
+        return Plan(verdict=Ready("Deleted"), done=True)

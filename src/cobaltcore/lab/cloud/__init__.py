@@ -1,1 +1,0 @@
-"""An OpenStack cloud in the lab: one ControlPlane object, and a server to try it with."""

@@ -1,1 +1,0 @@
-"""Programs that run in the toolbox pod, with OpenStack's client library and no import of ours."""

@@ -1,0 +1,1 @@
+"""Programs of the lab that run in pods; they import nothing of this package."""

@@ -1,0 +1,43 @@
+"""Arguments and actions shared by the commands of the lab."""
+
+import argparse
+import os
+from typing import NoReturn
+
+from cobaltlab import statedir
+
+
+def add_name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--name",
+        default=statedir.DEFAULT_NAME,
+        help=f"name of the lab (default: {statedir.DEFAULT_NAME})",
+    )
+
+
+def add_passed_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare `--name`, and pass everything else to another program."""
+    add_name(parser)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
+
+
+def passed_arguments(arguments: argparse.Namespace) -> list[str]:
+    words: list[str] = arguments.arguments
+    return words[1:] if words[:1] == ["--"] else words
+
+
+def state_dir_of(arguments: argparse.Namespace) -> statedir.StateDir:
+    return statedir.find(arguments.name, os.environ)
+
+
+def name_flag(name: str) -> str:
+    """The flag that selects this lab in a suggested command."""
+    return "" if name == statedir.DEFAULT_NAME else f" --name {name}"
+
+
+def exec_kubectl(arguments: argparse.Namespace, *words: str) -> NoReturn:
+    """Replace this process, so that signals, terminal and exit code are those of kubectl."""
+    state_dir = state_dir_of(arguments)
+    state_dir.require_running()
+    environment = {**os.environ, "KUBECONFIG": str(state_dir.kubeconfig)}
+    os.execve(state_dir.programs / "kubectl", ["kubectl", *words], environment)  # noqa: S606 no shell

@@ -1,0 +1,122 @@
+"""The objects of a MariaDB server: settings, secrets, pod, Services. Pure."""
+
+from collections.abc import Iterator
+
+from cobaltcore.api.foreign.mariadb import MariaDBSpec
+from cobaltcore.api.pods import Resources
+from cobaltcore.engine.desired import configmap, names, secret
+from cobaltcore.engine.desired.statefulset import Storage
+from cobaltcore.runtime.diff import digest
+from cobaltcore.runtime.meta import Desired, Key, Object, key_of
+from cobaltlab.providers import mariadb_sql, serverpod
+
+NAME = "mariadb"
+VOLUME = "/var/lib/mysql"
+SOCKET = "/tmp/mysqld.sock"  # noqa: S108 an empty volume of the pod
+START_STATEMENTS = "start.sql"
+
+# The redo log is written at every commit and flushed once a second: a killed server loses nothing,
+# a power failure up to one second.
+_SETTINGS = f"""\
+[mariadbd]
+datadir = {VOLUME}/data
+socket = {SOCKET}
+pid-file = /tmp/mysqld.pid
+tmpdir = /tmp
+init-file = {serverpod.SECRETS}/{START_STATEMENTS}
+bind-address = 0.0.0.0
+skip-name-resolve
+skip-log-bin
+character-set-server = utf8mb4
+max_connections = 1000
+performance_schema = OFF
+innodb_buffer_pool_size = 96M
+innodb_log_file_size = 48M
+innodb_log_buffer_size = 8M
+innodb_flush_log_at_trx_commit = 2
+key_buffer_size = 1M
+aria_pagecache_buffer_size = 8M
+table_open_cache = 1000
+"""
+
+# An interrupted installation is under another name and starts over.
+_START = f"""\
+set -eu
+cd {VOLUME}
+if [ ! -d data ]; then
+    rm -rf new
+    mariadb-install-db --no-defaults --datadir={VOLUME}/new --skip-test-db --skip-name-resolve
+    mv new data
+fi
+exec mariadbd --defaults-file={serverpod.CONFIGURATION}/my.cnf
+"""
+
+_RESOURCES = Resources(requests={"cpu": "250m", "memory": "192Mi"}, limits={"memory": "1Gi"})
+
+
+def defaulted(obj: Object) -> Object:
+    """A MariaDB with the default of rootPasswordSecretKeyRef that the real operator sets."""
+    spec = dict(obj.get("spec") or {})
+    spec.setdefault(
+        "rootPasswordSecretKeyRef",
+        {"name": f"{obj['metadata']['name']}-root", "key": "password", "generate": True},
+    )
+    return {**obj, "spec": spec}
+
+
+def labels(live: Object) -> dict[str, str]:
+    return names.selector(NAME, live["metadata"]["name"])
+
+
+def objects(
+    live: Object, spec: MariaDBSpec, *, image: str, password: str, current: Object | None
+) -> Iterator[Desired]:
+    """Everything that a server consists of; `current` is its live StatefulSet."""
+    key, labels_ = key_of(live), labels(live)
+    files = {"my.cnf": settings(spec), "start.sh": _START}
+    configuration = configmap.config_map(Key(key.namespace, f"{key.name}-config"), files, labels_)
+    statements = {START_STATEMENTS: mariadb_sql.start_statements(password)}
+    secrets = secret.secret(Key(key.namespace, f"{key.name}-init"), statements, labels=labels_)
+    ports = {NAME: spec.port}
+    server = serverpod.Server(
+        name=NAME,
+        key=key,
+        labels=labels_,
+        image=image,
+        command=["sh", f"{serverpod.CONFIGURATION}/start.sh"],
+        ports=ports,
+        configuration=configuration.key.name,
+        secret=secrets.key.name,
+        probes=serverpod.probes(
+            NAME, ["mariadb-admin", "--no-defaults", f"--socket={SOCKET}", "ping"]
+        ),
+        resources=serverpod.resources(spec.resources, _RESOURCES),
+        storage=_storage(live, spec),
+        data_path=VOLUME,
+        digest=digest(statements),
+        node_selector=spec.node_selector or None,
+    )
+    internal = f"{key.name}-internal"
+    yield configuration
+    yield secrets
+    yield serverpod.service(server, key.name, ports=ports)
+    yield serverpod.service(server, f"{key.name}-primary", ports=ports)
+    yield serverpod.service(server, internal, ports=ports, headless=True, before_ready=True)
+    yield serverpod.stateful_set(server, internal, live=current)
+
+
+def settings(spec: MariaDBSpec) -> str:
+    """Defaults, then `spec.myCnf`: the last value of an option counts."""
+    defaults = f"{_SETTINGS}port = {spec.port}\n"
+    return f"{defaults}\n{spec.my_cnf.rstrip()}\n" if spec.my_cnf else defaults
+
+
+def _storage(live: Object, spec: MariaDBSpec) -> Storage:
+    retention = spec.storage.pvc_retention_policy
+    deleted = retention is not None and retention.when_deleted == serverpod.DELETE
+    return Storage(
+        claim="storage",
+        size=spec.storage.size,
+        storage_class=spec.storage.storage_class_name,
+        retain=not (deleted or serverpod.deletes_data(live)),
+    )

@@ -1,0 +1,96 @@
+"""`cobalt-agent nova databases`, with a fake of Nova itself."""
+
+import importlib
+import json
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+PROGRAM = "cobaltcore.agents.nova.databases"
+CELL = {"name": "cell1", "database": "db", "transport": "mq", "variable": ""}
+WANTED = {"cell0": "zero", "cells": [CELL]}
+
+
+class Nova:
+    """Notes what is asked of it."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.cells: list[str] = ["cell0"]
+        self.code: int | None = None
+
+    def note(self, name: str) -> Any:
+        def call(*_: object, **settings: object) -> int | None:
+            self.calls.append((name, settings) if settings else name)
+            return self.code if name == "create_cell" else None
+
+        return call
+
+    def modules(self) -> dict[str, ModuleType]:
+        mappings = SimpleNamespace(get_all=lambda _: [SimpleNamespace(name=n) for n in self.cells])
+        manage = SimpleNamespace(
+            ApiDbCommands=lambda: SimpleNamespace(sync=self.note("api sync")),
+            DbCommands=lambda: SimpleNamespace(sync=self.note("sync")),
+            CellV2Commands=lambda: SimpleNamespace(
+                map_cell0=self.note("map_cell0"), create_cell=self.note("create_cell")
+            ),
+        )
+        nova, commands = ModuleType("nova"), ModuleType("nova.cmd")
+        vars(nova).update(
+            config=SimpleNamespace(parse_args=lambda *_, **__: None),
+            context=SimpleNamespace(get_admin_context=lambda: None),
+            objects=SimpleNamespace(register_all=lambda: None, CellMappingList=mappings),
+        )
+        vars(commands)["manage"] = manage
+        return {"nova": nova, "nova.cmd": commands}
+
+
+@pytest.fixture
+def nova(monkeypatch: pytest.MonkeyPatch) -> Nova:
+    fake = Nova()
+    for name, module in fake.modules().items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.delitem(sys.modules, PROGRAM, raising=False)
+    return fake
+
+
+def prepare(wanted: dict[str, Any]) -> None:
+    importlib.import_module(PROGRAM).main([json.dumps(wanted)])
+
+
+def test_databases_come_before_the_cells_in_them(nova: Nova) -> None:
+    prepare(WANTED)
+    assert nova.calls == [
+        "api sync",
+        ("map_cell0", {"database_connection": "zero"}),
+        "sync",
+        ("create_cell", {"name": "cell1", "database_connection": "db", "transport_url": "mq"}),
+    ]
+
+
+def test_a_cell_is_mapped_unless_nova_knows_it(nova: Nova) -> None:
+    nova.cells.append("cell1")
+    prepare(WANTED)
+    assert nova.calls[-1] == "sync"
+
+
+def test_a_command_that_fails_ends_the_program(nova: Nova) -> None:
+    nova.code = 2
+    with pytest.raises(SystemExit, match="mapping cell cell1 failed with code 2"):
+        prepare(WANTED)
+
+
+def test_another_cells_database_is_migrated_with_its_own_address(
+    nova: Nova, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[tuple[list[str], str]] = []
+
+    def run(*command: str, environment: dict[str, str]) -> None:
+        ran.append((list(command), environment["OS_DATABASE__CONNECTION"]))
+
+    monkeypatch.setattr("cobaltcore.agents.processes.run", run)
+    monkeypatch.setenv("FAR_AWAY_DATABASE", "address")
+    prepare({"cell0": "zero", "cells": [{**CELL, "variable": "FAR_AWAY_DATABASE"}]})
+    assert ran == [(["nova-manage", "db", "sync", "--local_cell"], "address")]
