@@ -14,6 +14,8 @@ from tests.support.lab import CommandFailed, Lab, eventually
 
 NAMESPACE = "openstack"
 DEMO = "demo"
+SERVICES = {"image": "glance", "server": "nova", "volume": "cinder"}
+"""The service of each kind of object."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,30 @@ class Cloud:
         return str(found)
 
     def wait_for_status(self, kind: str, name: str, status: str) -> None:
-        """Wait until an object has a status."""
-        eventually(
-            lambda: self.get(kind, "show", name)["status"].lower() == status,
-            f"{kind} {name} is {status}",
-        )
+        """Wait until an object has a status; `error` ends the wait, for it never changes."""
+        found: dict[str, Any] = {}
+
+        def is_final() -> bool:
+            found.clear()
+            found.update(self.get(kind, "show", name))
+            return found["status"].lower() in {status, "error"}
+
+        problem = ""
+        try:
+            eventually(is_final, f"{kind} {name} is {status}")
+        except AssertionError as error:
+            problem = str(error)
+        if found["status"].lower() != status:
+            text = json.dumps(found, indent=1)
+            raise AssertionError(f"{problem}\n{kind} {name}: {text}\n{self._evidence(kind)}")
+
+    def _evidence(self, kind: str) -> str:
+        """What shows why an object of a service does not reach its status."""
+        service = SERVICES[kind]
+        selected = ("-n", NAMESPACE, "-l", f"app.kubernetes.io/name={service}")
+        logs = ("logs", *selected, "--all-containers", "--prefix", "--tail=200")
+        pods = self.lab.attempt("get", "pods", "-A", "-o", "wide")
+        return f"{pods}\n{self.lab.attempt(*logs)}"
 
     @contextmanager
     def external_host(self) -> Iterator[ExternalHost]:
