@@ -12,7 +12,7 @@ from tests.support import sample
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.simulated_nodes import SimulatedNodes
 
-# How long an example takes says something about the machine, not about the code.
+# How long an example takes depends on the machine, not about the code.
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
 

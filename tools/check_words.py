@@ -10,14 +10,32 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "tests", "docs", "charts", "deploy", "examples")
-SUFFIXES = {".py", ".md", ".yaml"}
+FOLDERS = ("src", "tests", "docs", "charts", "deploy", "examples", "images", "releases", "tools")
+FILES = ("README.md", "CONTRIBUTING.md", "Makefile", "pyproject.toml")
+# The list itself.
+EXCEPT = {Path("tools/check_words.py")}
 
 # Regular expressions; a space also matches underscores and hyphens.
 INSTEAD = {
     "sightings?": "cached object",
     "wish(es|ed)?": "spec, desired, options",
-    "told": "reported, status, conditions",
+    "told(?! from)": "reported, status, conditions",
+    "tells": "reports, describes",
+    "says": "reports, describes, names, prints",
+    "given(?: =| is (?:not )?None|\\.\\w+|\\[|:)": "settings, spec, options, value, external",
+    "goes on": "continues",
+    "(?:cluster|server|broker|volume|object|key)s? goes": "is deleted, stops",
+    "(?:is|being|been|was|were) made(?! (?:of|from))": "created, generated, built",
+    "made (?:at|up|again)|hand made": "created, generated, recreated",
+    "notyet": "DependencyPending, NotReady",
+    "begins": "starts",
+    "means =|class means|carried =|class (?:carried|scene)": "Tools, RenderedConfig, Report, Context",
+    "notices": "events, enqueues",
+    "troubles?": "pod failure, failure reason",
+    "the switch(?!-over| over)": "ovs-vswitchd, Open vSwitch",
+    "stands for": "matches, replaces, is",
+    "stands in": "prevents",
+    "stands still": "stops",
     "mend(s|ed|ing)?": "fix, recover",
     "anew": "again, recreate",
     "beside": "next to, sidecar, in parallel with",
@@ -60,6 +78,17 @@ def complaints(root: Path, paths: Iterable[Path]) -> Iterator[str]:
                 yield f'{path}:{number}: "{found}"; say: {instead}'
 
 
+def files(root: Path) -> list[Path]:
+    """Files of the project that people read."""
+    found = [path for folder in FOLDERS for path in (root / folder).rglob("*") if path.is_file()]
+    named = [path.relative_to(root) for path in (*found, *(root / name for name in FILES))]
+    return sorted({path for path in named if path not in EXCEPT and not _is_binary(root / path)})
+
+
+def _is_binary(path: Path) -> bool:
+    return b"\0" in path.read_bytes()[:8192]
+
+
 def _find(text: str) -> Iterator[tuple[str, str]]:
     for pattern, instead in _PATTERNS:
         for match in pattern.finditer(text):
@@ -68,8 +97,7 @@ def _find(text: str) -> Iterator[tuple[str, str]]:
 
 def main() -> int:
     """Print complaints; 1 if there are any."""
-    files = [p.relative_to(ROOT) for f in FOLDERS for p in (ROOT / f).rglob("*") if p.is_file()]
-    found = sorted(complaints(ROOT, (path for path in files if path.suffix in SUFFIXES)))
+    found = sorted(complaints(ROOT, files(ROOT)))
     for line in found:
         print(line)
     return 1 if found else 0

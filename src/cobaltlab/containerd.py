@@ -22,7 +22,7 @@ def root(node: Path) -> Path:
 def content_store(root: Path) -> Path:
     """The content store below a root directory: an OCI layout.
 
-    containerd does not download a blob that is there already.
+    containerd does not download a blob that exists already.
     """
     return root / "io.containerd.content.v1.content"
 

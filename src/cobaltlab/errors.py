@@ -4,4 +4,4 @@ from cobaltimages.errors import HostError
 
 
 class LabError(HostError):
-    """The lab cannot run or be changed; `hint` says what to do."""
+    """The lab cannot run or be changed; `hint` is what to do."""

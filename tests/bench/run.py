@@ -1,6 +1,6 @@
 """Run the benches: every module `bench_*` or `lab*` next to this one that has a function `figures`.
 
-Prints a table, writes .cache/bench.json; progress goes to standard error.
+Prints a table, writes .cache/bench.json; progress is written to standard error.
 """
 
 import argparse

@@ -83,7 +83,7 @@ def test_a_call_takes_less_than_50_ms_where_upstream_takes_half_a_second(
 
     assert patched["module"].startswith("/var/lib/openstack")
     assert upstream["module"].startswith("/tmp/upstream")
-    # The best of several calls tells what the code costs, however busy the machine is.
+    # The best of several calls shows what the code costs, however busy the machine is.
     assert min(patched["seconds"]) < 0.05
     assert min(upstream["seconds"]) > 0.4
     assert median(patched["seconds"]) < median(upstream["seconds"])

@@ -63,7 +63,7 @@ def _is_busy(kept: store.Store) -> bool:
 
 
 def listing(kept: store.Store) -> dict[str, Any]:
-    """What `cobalt images list` says, as machines read it."""
+    """Output of `cobalt images list` as JSON."""
     done = subprocess.run(
         [
             TREE.root / ".venv/bin/cobalt",

@@ -160,8 +160,8 @@ def provider(ceph: Ceph) -> Provider:
     """The provider, asking `ceph`."""
 
     def controllers(context: Context) -> list[Controller]:
-        given = Context(context.cluster, context.instance, {"ceph": IMAGE}, context.clock)
-        return list(rook.controllers(given, ceph=ceph))
+        simulated = Context(context.cluster, context.instance, {"ceph": IMAGE}, context.clock)
+        return list(rook.controllers(simulated, ceph=ceph))
 
     return Provider(rook.PROVIDER.name, rook.PROVIDER.kinds, controllers)
 

@@ -195,7 +195,7 @@ class ControlPlaneHarness:
         return self._send("GET", "/metrics").decode()
 
     def is_ready(self) -> bool:
-        """Whether the API server says that it is ready."""
+        """Whether the API server reports that it is ready."""
         try:
             self._send("GET", "/readyz")
         except (OSError, http.client.HTTPException, HttpError):

@@ -42,4 +42,4 @@ def unready(plane: Simulation, kind: Kind, name: str, message: str = "") -> None
     found = plane.objects[kind, key(name)]
     reports = found["status"]["conditions"]
     for each in reports:
-        each |= {"status": "False", "reason": "NotYet", "message": message}
+        each |= {"status": "False", "reason": "NotReady", "message": message}

@@ -1,4 +1,4 @@
-"""A clock that stands still until a test turns it."""
+"""A clock that stops until a test advances it."""
 
 import asyncio
 import heapq

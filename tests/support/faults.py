@@ -1,7 +1,7 @@
 """A transport that misbehaves as real networks and servers do.
 
 Rules are asked in order for every request; the first that answers decides. `Crash` is no Exception:
-it goes through everything, as the end of a process would.
+nothing catches it, as the end of a process would.
 """
 
 import asyncio

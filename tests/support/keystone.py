@@ -153,7 +153,7 @@ class KeystoneHarness:
         }
 
     def clouds_yaml(self, **clouds: Mapping[str, Any]) -> str:
-        """A clouds.yaml; the administrator's cloud is called `openstack` if none is given."""
+        """A clouds.yaml; the administrator's cloud is called `openstack` if none is named."""
         return yaml.safe_dump({"clouds": clouds or {"openstack": self.admin()}})
 
     def _answers(self) -> bool:

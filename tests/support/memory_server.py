@@ -21,7 +21,7 @@ class MemoryServer:
 
     def __init__(self, *objects: Object | bytes) -> None:
         self.objects = objects
-        """What every watch begins with; bytes are sent as they are."""
+        """What every watch starts with; bytes are sent as they are."""
         self.lease: Object | None = None
         self.away = False
         self.hangs = False

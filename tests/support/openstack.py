@@ -93,7 +93,7 @@ def label_nodes(plane: ControlPlaneHarness) -> None:
 
 
 async def conditions(client: Client, obj: Object) -> dict[str, tuple[str, str, str]]:
-    """What an object says about itself: type to status, reason and message."""
+    """Conditions of an object: type to status, reason and message."""
     meta = obj["metadata"]
     found = await read(client, kind_of(obj), Key(meta["namespace"], meta["name"]))
     listed = ((found or {}).get("status") or {}).get("conditions", [])

@@ -1,4 +1,4 @@
-"""A server on loopback that sends exactly the bytes that a test tells it to."""
+"""A server on loopback that sends exactly the bytes that a test asks for."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,4 +1,4 @@
-"""The words in which hand-made invalid objects are written down."""
+"""Builders of hand-written invalid objects."""
 
 from typing import Any, Literal, NamedTuple
 

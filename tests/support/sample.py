@@ -1,5 +1,5 @@
 """A small controller with everything that real ones have: children of two kinds, a child in another
-namespace held by a finalizer, a referenced Secret, a feature that comes and goes, status, events.
+namespace held by a finalizer, a referenced Secret, a feature that is switched on and off, status, events.
 """
 
 from collections.abc import Iterable
@@ -206,7 +206,7 @@ def _children(key: Key, spec: SampleSpec) -> Iterable[Desired]:
     container = {
         "name": "main",
         "image": "example.invalid/sample:1",
-        # The server spells this 1: what comes back differs from what was sent.
+        # The server spells this 1: what it returns differs from what was sent.
         "resources": {"requests": {"cpu": "1000m"}},
     }
     template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}

@@ -26,7 +26,7 @@ class Life:
     def key(self) -> Key:
         return Key(self.namespace, self.name)
 
-    async def make(self) -> None:
+    async def create(self) -> None:
         secret = {
             "metadata": {
                 "name": "input",
@@ -39,7 +39,7 @@ class Life:
         spec = {"message": "hello", "replicas": 1, "feature": True, "secret": "input"}
         await self.client.create(SAMPLE, sample.a_sample(self.name, self.namespace, **spec))
 
-    async def is_made(self) -> bool:
+    async def is_created(self) -> bool:
         return (
             await self._message() == "hello"
             and await self._feature()

@@ -18,7 +18,7 @@ Outcome = int | str | None
 
 
 def main() -> None:
-    """Run what the command line says."""
+    """Run the agent that the command line names."""
     sys.exit(dispatch(sys.argv[1:]))
 
 

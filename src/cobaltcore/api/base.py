@@ -47,7 +47,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A CEL rule of the schema. `message` names the field and says what is allowed."""
+    """A CEL rule of the schema. `message` names the field and what is allowed."""
 
     cel: str
     message: str
@@ -146,7 +146,7 @@ NAME_FITS = Rule(
     f"self.metadata.name.size() <= {NAME_LIMIT} && "
     "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
     f"metadata.name: at most {NAME_LIMIT} of the characters a-z 0-9 -, the first one a letter, "
-    "because the names of Services and the values of labels are made from it, which end at 63",
+    "because the names of Services and the values of labels are built from it, which end at 63",
     on_create=True,
 )
 """For kinds whose objects name others."""

@@ -21,7 +21,7 @@ IniSection = Annotated[str, Meta(min_length=1, max_length=64, pattern=_SECTION)]
 _named = checked(
     Rule(
         f"self.all(name, name.size() <= 128 && name.matches('{_OPTION}'))",
-        "the name of an option has at most 128 of the characters A-Z a-z 0-9 _ . - and begins "
+        "the name of an option has at most 128 of the characters A-Z a-z 0-9 _ . - and starts "
         "with a letter, a digit or _",
     )
 )

@@ -54,7 +54,7 @@ def parser(known: dict[str, Command]) -> argparse.ArgumentParser:
     verbs = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in sorted(known.items()):
         sub = verbs.add_parser(name, help=command.HELP, description=command.HELP)
-        # Also after the command, where people type it; SUPPRESS keeps the value given before.
+        # Also after the command, where people type it; SUPPRESS keeps the value of the earlier one.
         sub.add_argument(
             "--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks"
         )

@@ -22,7 +22,7 @@ from cobaltcore.runtime.timestamps import parse_timestamp
 DIRECTORY = "/etc/ceph"
 CAPACITY_EVERY = timedelta(hours=1)
 REASONS = ("PoolNotFound", "AccessDenied", "Unreachable")
-"""How the last line of `cobalt-agent ceph check` begins."""
+"""Prefix of the last line of `cobalt-agent ceph check`."""
 
 
 class Pool(NamedTuple):

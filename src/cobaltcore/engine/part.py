@@ -1,4 +1,4 @@
-"""A service as a part of a ControlPlane: what its definition says about that. Pure."""
+"""A service as a part of a ControlPlane: that side of its definition. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -34,7 +34,7 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Event:
     """An event on the object."""
 
     type: Literal["Normal", "Warning"]
@@ -79,7 +79,7 @@ class Plan(Generic[StatusT_co]):
     reports: Sequence[Report] = ()
     actions: Sequence[Action] = ()
     releases: Sequence[Release] = ()
-    notices: Sequence[Notice] = ()
+    events: Sequence[Event] = ()
     after: timedelta | None = None
     """When to look again even if nothing changes."""
     done: bool = False

@@ -106,7 +106,7 @@ class Reconciler(Generic[ScopeT]):
 
     async def _tear_down(self, live: Object, plan: Plan[object]) -> timedelta | None:
         await self._apply(live, plan)
-        await self._reporter.notices(live, plan.notices)
+        await self._reporter.record(live, plan.events)
         await self._act(plan)
         if plan.done:
             kind, finalizer = self._planner.kind, self._planner.finalizer

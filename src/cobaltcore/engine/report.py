@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from cobaltcore.engine.context import Context
-from cobaltcore.engine.plan import Notice, Plan
+from cobaltcore.engine.plan import Event, Plan
 from cobaltcore.engine.planner import Planner, ScopeT
 from cobaltcore.engine.scope import Scope
 from cobaltcore.engine.verdict import STALLED, Blocked, Ready, Verdict, Waiting, overall
@@ -41,11 +41,11 @@ class Reporter:
         )
 
     async def planned(self, scope: Scope[Any, Any], plan: Plan[Any]) -> None:
-        """Write what a plan says: conditions, further fields, events on transitions."""
+        """Write what a plan reports: conditions, further fields, events on transitions."""
         found = self._merged(scope.live, [*overall(plan.verdict), *plan.conditions])
         fields = msgspec.to_builtins(plan.status) if plan.status is not None else {}
         await self._write(scope.live, found, fields)
-        await self.notices(scope.live, plan.notices)
+        await self.record(scope.live, plan.events)
         await self._transition(scope.live, plan.verdict)
 
     async def rejected(self, live: Object, verdict: Verdict) -> None:
@@ -55,8 +55,8 @@ class Reporter:
         await self._write(live, found, live.get("status") or {})
         await self._transition(live, verdict)
 
-    async def notices(self, live: Object, notices: Iterable[Notice]) -> None:
-        for each in notices:
+    async def record(self, live: Object, events: Iterable[Event]) -> None:
+        for each in events:
             write = self._events.normal if each.type == "Normal" else self._events.warning
             await write(live, each.reason, each.note)
 

@@ -51,7 +51,7 @@ def ini(scope: AnyScope, workload: Workload) -> str:
         "http-chunked-input": "true",
         "add-header": "Connection: close",
         "disable-logging": "true",
-        # Neutron's OVN driver tells workers apart by when their server started.
+        # Neutron's OVN driver distinguishes workers by when their server started.
         "start-time": "%t",
         "pyargv": f"--config-dir {scope.service.config_dir}",
     }

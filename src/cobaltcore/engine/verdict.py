@@ -29,7 +29,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A person must act; the message says how. No retry loop: a change wakes the step."""
+    """A person must act; the message describes how. No retry loop: a change wakes the step."""
 
     reason: str
     message: str

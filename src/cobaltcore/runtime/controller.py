@@ -174,7 +174,7 @@ class Controller:
             return
         try:
             await self._report(key, error, self.queue.failures(key))
-        except Exception as fault:  # noqa: BLE001 the worker goes on with other keys
+        except Exception as fault:  # noqa: BLE001 the worker continues with other keys
             known = isinstance(fault, errors.RuntimeFault)
             _log.warning(
                 "failure not reported on the object", error=str(fault), exc_info=not known

@@ -5,7 +5,7 @@ it dirty and it is queued again when the worker is done, so no two workers have 
 keys are retried with back-off, keys that change all the time are throttled.
 
 Keys that were reconciled before come first, so that what was started becomes ready before more is
-started. Then come new keys, then those of the initial list. Every eighth turn goes to the lowest
+started. Then come new keys, then those of the initial list. Every eighth turn is for the lowest
 priority that waits, so that no key starves.
 """
 

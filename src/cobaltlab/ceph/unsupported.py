@@ -1,4 +1,4 @@
-"""Kinds that the lab accepts and does not support: a condition says so."""
+"""Kinds that the lab accepts and does not support: a condition reports it."""
 
 from cobaltcore.api.foreign.rook import PoolStatus
 from cobaltcore.runtime.controller import Source, itself

@@ -36,7 +36,7 @@ def spec_of(live: Object, view: type[SpecT], unsupported: Iterable[str]) -> Spec
 
 
 def _at(value: Any, path: str) -> list[Any]:
-    """The values at a path; `[]` stands for all items of a list."""
+    """The values at a path; `[]` matches all items of a list."""
     found = [value]
     for part in path.split("."):
         name = part.removesuffix("[]")

@@ -71,7 +71,7 @@ class Reconciler(ABC):
         """Make it so and report; return when to reconcile again."""
 
     async def teardown(self, live: Object) -> bool:
-        """Remove what `apply` made outside the object; False while something is left."""
+        """Remove what `apply` created outside the object; False while something is left."""
         return True
 
     def forget(self, key: Key) -> None:  # noqa: B027 most keep nothing

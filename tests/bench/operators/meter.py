@@ -1,7 +1,7 @@
 """The instrument inside each measured operator; the standard library only, the same for all.
 
 A line on standard input asks for a report as soon as a number of objects was seen in a round; the
-report goes to standard output as one line of JSON.
+report is written to standard output as one line of JSON.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The measured operator on this runtime, set up as `cobalt run` sets up a process.
 
-`read` looks at the spec, `write` also tells in the status which round it saw.
+`read` looks at the spec, `write` also reports in the status which round it saw.
 """
 
 import asyncio

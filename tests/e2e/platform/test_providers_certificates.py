@@ -71,7 +71,7 @@ def test_a_client_trusts_the_certificate_and_a_reissued_one(lab: Lab) -> None:
     )
     assert second != first
 
-    # What was issued stays when the Certificate goes, and is taken over when it comes back.
+    # What was issued stays when the Certificate is deleted, and is taken over when it is recreated.
     kept = lab.get("secret", *HERE, "keystone-api-tls")["data"]
     lab.kubectl("delete", "certificate", *HERE, "keystone-api")
     assert lab.get("secret", *HERE, "keystone-api-tls")["data"] == kept

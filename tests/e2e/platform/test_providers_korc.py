@@ -162,7 +162,7 @@ def test_resources_are_created_changed_kept_and_deleted(
     )
     assert keystone.project_of("glance", "change-me") == ""
 
-    # Keystone's container dies, and the provider goes on with the one that follows.
+    # Keystone's container dies, and the provider continues with the next one.
     lab.attempt("exec", *here, "keystone", "--", "sh", "-c", "kill 1")
     detach = '{"spec": {"managedOptions": {"onDelete": "detach"}}}'
     lab.kubectl("patch", f"projects.{GROUP}", *here, "service", "--type=merge", "--patch", detach)

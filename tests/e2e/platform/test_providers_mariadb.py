@@ -98,7 +98,7 @@ def test_data_is_deleted_if_the_object_requests_it(
     lab.kubectl("annotate", "mariadb", "-n", namespace, "db", "c5c3.io/delete-data=true")
     eventually(
         lambda: lab.get("pvc", "-n", namespace, CLAIM)["metadata"].get("ownerReferences"),
-        "the volume goes with the server",
+        "the volume is deleted with the server",
     )
     lab.kubectl("delete", "mariadb", "-n", namespace, "db")
     eventually(lambda: not lab.get("pvc", "-n", namespace, CLAIM), "the volume is deleted")

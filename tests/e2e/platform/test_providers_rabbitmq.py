@@ -105,7 +105,7 @@ def test_data_is_deleted_if_the_object_requests_it(
     lab.kubectl("annotate", cluster, "-n", namespace, "mq", "c5c3.io/delete-data=true")
     eventually(
         lambda: lab.get("pvc", "-n", namespace, CLAIM)["metadata"].get("ownerReferences"),
-        "the volume goes with the broker",
+        "the volume is deleted with the broker",
     )
     lab.kubectl("delete", cluster, "-n", namespace, "mq")
     eventually(lambda: not lab.get("pvc", "-n", namespace, CLAIM), "the volume is deleted")

@@ -19,7 +19,7 @@ def api_namespace(installed_crds: ControlPlaneHarness) -> str:
 
 @pytest.fixture
 def create(installed_crds: ControlPlaneHarness) -> Iterator[Create]:
-    """Create objects, strictly, in namespaces that are made as needed; removed after the test."""
+    """Create objects, strictly, in namespaces that are created as needed; removed after the test."""
     created = []
 
     def create(obj: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Hand-made invalid control planes and what belongs to them, with what the answer must say.
+"""Hand-written invalid control planes and what belongs to them, with what the answer must contain.
 
 Every case starts from the first document of `examples/<kind>.yaml` and changes a few fields of it.
 """

@@ -1,4 +1,4 @@
-"""Hand-made invalid objects of the kinds of the virtual network, with what the answer must say.
+"""Hand-written invalid objects of the kinds of the virtual network, with what the answer must contain.
 
 Every case starts from the first document of `examples/<kind>.yaml` and changes a few fields of it.
 """

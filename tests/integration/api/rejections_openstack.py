@@ -1,4 +1,4 @@
-"""Hand-made invalid objects of the service kinds, with what the answer must say.
+"""Hand-written invalid objects of the service kinds, with what the answer must contain.
 
 Every case starts from the first document of `examples/<kind>.yaml` and changes a few fields of it.
 """
@@ -12,7 +12,7 @@ DIGEST = "sha256:" + "0" * 64
 
 
 def _shared_blocks() -> list[Rejection]:
-    """Rules of the blocks that all services are made of, shown on Keystone."""
+    """Rules of the blocks that all services consist of, shown on Keystone."""
     kind = "keystone"
     policy = "spec.policyOverrides"
     return [

@@ -1,4 +1,4 @@
-"""Hand-made invalid objects of the platform kinds, each with the field that the answer names.
+"""Hand-written invalid objects of the platform kinds, each with the field that the answer names.
 
 Every case starts from the first document of `examples/<kind>.yaml` and changes a few fields of it.
 """

@@ -1,4 +1,4 @@
-"""Hand-made invalid objects of Barbican, Glance, Placement, Nova, Neutron and Cinder.
+"""Hand-written invalid objects of Barbican, Glance, Placement, Nova, Neutron and Cinder.
 
 Every case starts from the first document of `examples/<kind>.yaml` and changes a few fields of it.
 """

@@ -1,4 +1,4 @@
-"""Rules about changes of a Hypervisor, which need an object that is there already."""
+"""Rules about changes of a Hypervisor, which need an existing object."""
 
 from typing import Any
 

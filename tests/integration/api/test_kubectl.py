@@ -30,7 +30,7 @@ def test_short_name_works(plane: ControlPlaneHarness) -> None:
     assert "cloud" in plane.kubectl("get", "cp", "-n", "kubectl")
 
 
-def test_explain_tells_what_the_fields_do(plane: ControlPlaneHarness) -> None:
+def test_explain_describes_the_fields(plane: ControlPlaneHarness) -> None:
     text = plane.kubectl("explain", "controlplane.spec")
     for sentence in (
         "OpenStack services. All are on unless switched off.",

@@ -63,7 +63,7 @@ def is_accepted(plane: ControlPlaneHarness, obj: dict[str, Any], *, to: str) -> 
 
 
 @pytest.mark.parametrize("installed", RELEASES)
-def test_release_may_move_as_the_model_says(
+def test_release_may_move_as_the_model_allows(
     any_release: ControlPlaneHarness, api_namespace: str, installed: str
 ) -> None:
     plane = created(any_release, api_namespace, at=installed)

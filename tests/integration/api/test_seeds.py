@@ -41,11 +41,11 @@ def node_uid(plane: ControlPlaneHarness, name: str) -> str:
 def test_object_is_accepted_and_keeps_every_field(
     installed_crds: ControlPlaneHarness, create: Create, obj: dict[str, Any]
 ) -> None:
-    given = with_owners_that_exist(installed_crds, obj)
-    create(given)
+    sent = with_owners_that_exist(installed_crds, obj)
+    create(sent)
     stored = installed_crds.request("GET", objects.path(obj))
     assert stored["spec"] == structural.with_defaults(obj["spec"], schema_of(obj, "spec"))
-    for field, value in given["metadata"].items():
+    for field, value in sent["metadata"].items():
         assert stored["metadata"][field] == value
 
 

@@ -36,7 +36,7 @@ def test_every_printed_object_is_accepted(
     assert len(applied) == len(list(yaml.safe_load_all(text)))
 
 
-def test_namespace_and_image_are_as_given(
+def test_namespace_and_image_are_those_of_the_options(
     bare: ControlPlaneHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = printed(capsys, "--namespace", "cloud", "--image", "r.example/c:1", "--no-crds")

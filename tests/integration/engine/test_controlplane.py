@@ -70,7 +70,7 @@ async def test_a_control_plane_comes_up_part_by_part_and_then_rests(
         for each in running.controllers:
             each.queue.add(Key(space, "lab"))
             each.queue.add(Key(space, "keystone"))
-        await eventually(running.rests, "the passes are done")
+        await eventually(running.rests, "the reconciles are done")
         assert plane.audit(since=mark, agent="service-operator") == []
     columns = plane.kubectl("get", "controlplanes", "-n", space).splitlines()
     assert columns[0].split() == [
@@ -116,11 +116,11 @@ async def test_a_service_gets_a_catalogue_entry_and_a_credential_of_its_own(
         for each in running.controllers:
             for name in ("lab", "keystone", "placement", "placement-app-credential"):
                 each.queue.add(Key(space, name))
-        await eventually(running.rests, "the passes are done")
+        await eventually(running.rests, "the reconciles are done")
         assert plane.audit(since=mark, agent="service-operator") == []
 
 
-async def test_passwords_are_made_once(
+async def test_passwords_are_generated_once(
     plane: ControlPlaneHarness, client: Client, space: str
 ) -> None:
     await client.create(controlplane.KIND, a_control_plane(space))
@@ -157,7 +157,7 @@ async def test_the_message_names_what_is_missing(
         assert await read(client, rabbitmq.CLUSTER, Key(space, "rabbitmq"))
 
 
-async def test_a_control_plane_goes_in_order_and_keeps_its_data(
+async def test_a_control_plane_is_deleted_in_order_and_keeps_its_data(
     plane: ControlPlaneHarness, client: Client, space: str
 ) -> None:
     wanted = a_control_plane(space)
@@ -195,7 +195,7 @@ async def test_a_control_plane_goes_in_order_and_keeps_its_data(
     assert again["data"] == password["data"]
 
 
-async def test_passwords_are_deleted_with_the_data_when_the_policy_says_so(
+async def test_passwords_are_deleted_with_the_data_when_the_policy_is_delete(
     plane: ControlPlaneHarness, client: Client, space: str
 ) -> None:
     await client.create(controlplane.KIND, a_control_plane(space))

@@ -92,7 +92,7 @@ async def test_keystone_comes_up_and_then_rests(
         mark = plane.mark()
         for each in running.controllers:
             each.queue.add(Key(space, "keystone"))
-        await eventually(running.rests, "the passes are done")
+        await eventually(running.rests, "the reconciles are done")
         assert plane.audit(since=mark, agent=AGENT) == []
 
 

@@ -150,7 +150,7 @@ async def test_ovn_comes_up_with_the_status_of_its_kind_and_then_rests(
             each.queue.add(Key(space, "ovn"))
         await rests(running)
         assert plane.audit(since=mark, agent=AGENT) == []
-        # Later passes ask hypervisors again, and what they answer is not worth a write.
+        # Later reconciles ask hypervisors again, and what they answer is not worth a write.
         ovn.confirmed |= {name: moment - 40_000 for name, moment in ovn.confirmed.items()}
         for each in running.controllers:
             each.queue.add(Key(space, "ovn"))
@@ -376,7 +376,7 @@ async def test_two_networks_do_not_share_a_node(
 
 
 @pytest.mark.parametrize("policy", ["Retain", "Delete"])
-async def test_data_stays_unless_someone_says_otherwise(
+async def test_data_stays_unless_the_policy_is_delete(
     plane: ControlPlaneHarness,
     client: Client,
     space: str,

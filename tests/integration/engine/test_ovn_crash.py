@@ -1,4 +1,4 @@
-"""The OVN operator dies at each of its API calls in turn; the next one goes on with the work."""
+"""The OVN operator dies at each of its API calls in turn; the next one continues."""
 
 from dataclasses import dataclass
 

@@ -34,7 +34,7 @@ async def _never_ends(cluster: Cluster) -> None:
 
 
 class SamplePlanner(Planner[Scope[SampleSpec, SampleStatus]]):
-    """Does what the message of the spec says."""
+    """Does what the message of the spec asks for."""
 
     name = "sample"
     manager = "sample-controller"
@@ -113,7 +113,7 @@ async def test_exception_becomes_a_condition_and_an_event(client: Client, namesp
     async def has_event() -> bool:
         return {"ReconcileFailed"} == {each["reason"] for each in await events(client, key)}
 
-    await eventually(has_event, "an event says so")
+    await eventually(has_event, "an event reports it")
 
 
 async def test_blocked_is_stalled_and_waiting_is_not(client: Client, namespace: str) -> None:

@@ -1,4 +1,4 @@
-"""A service operator dies at each of its API calls; the next one goes on with the work."""
+"""A service operator dies at each of its API calls; the next one continues."""
 
 from collections.abc import Awaitable, Callable
 

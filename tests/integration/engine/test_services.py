@@ -71,7 +71,7 @@ async def test_an_example_comes_up_and_then_rests(
         mark = plane.mark()
         for each in running.controllers:
             each.queue.add(Key(space, name))
-        await eventually(running.rests, "the passes are done")
+        await eventually(running.rests, "the reconciles are done")
         assert plane.audit(since=mark, agent=AGENT) == []
     _no_secret_is_reported(plane, space)
 

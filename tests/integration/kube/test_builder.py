@@ -51,11 +51,11 @@ def test_second_call_builds_nothing(
     builder: kubebuild.Builder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = builder.ensure()
-    made = first.stat()
+    built = first.stat()
     capsys.readouterr()
 
     assert builder.ensure() == first
-    assert first.stat() == made
+    assert first.stat() == built
     assert capsys.readouterr().err == ""
 
 
@@ -79,20 +79,20 @@ def test_sources_may_be_read_only(builder: kubebuild.Builder) -> None:
     assert builder.ensure().exists()
 
 
-def test_old_keys_go_and_the_last_used_ones_stay(builder: kubebuild.Builder) -> None:
+def test_old_keys_are_deleted_and_the_last_used_ones_stay(builder: kubebuild.Builder) -> None:
     kept = builder.ensure().parent.name
-    made = []
+    built = []
     for number in range(kubebuild.KEYS_KEPT):
         change(builder, number)
-        made.append(builder.ensure().parent.name)
+        built.append(builder.ensure().parent.name)
     (builder.sources / "cmd/hello/more.go").unlink()
     assert kept not in outputs(builder)
 
-    remade = builder.ensure().parent.name
+    rebuilt = builder.ensure().parent.name
 
-    assert remade == kept
+    assert rebuilt == kept
     directories = [name for name in outputs(builder) if not name.endswith(".log")]
-    assert directories == sorted([kept, *made[1:]])
+    assert directories == sorted([kept, *built[1:]])
 
 
 def test_leftovers_of_a_killed_build_are_removed(builder: kubebuild.Builder) -> None:

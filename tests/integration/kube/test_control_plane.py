@@ -80,7 +80,7 @@ def test_two_control_planes_do_not_see_each_other(
         own_plane.kubectl("get", "namespaces", f"--server={control_plane.url}")
 
 
-def test_rights_begin_with_a_binding(control_plane: ControlPlaneHarness, namespace: str) -> None:
+def test_rights_start_with_a_binding(control_plane: ControlPlaneHarness, namespace: str) -> None:
     path = f"/api/v1/namespaces/{namespace}/configmaps"
     with pytest.raises(harness.HttpError, match="403"):
         control_plane.request("GET", path, user="reader")

@@ -177,7 +177,7 @@ async def test_a_credential_is_replaced_only_after_the_service_uses_the_new_one(
     created = await world.client.get(
         korc.APPLICATION_CREDENTIAL, Key(world.space, "placement-app-credential-v1")
     )
-    created_at = parse_timestamp(created["metadata"]["annotations"]["c5c3.io/made-at"])
+    created_at = parse_timestamp(created["metadata"]["annotations"]["c5c3.io/created-at"])
     await ask(world, timestamp(created_at + timedelta(seconds=1)))
 
     async def handed_out() -> bool:

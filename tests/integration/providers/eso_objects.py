@@ -76,7 +76,7 @@ def a_datum(name: str, key: str = PATH, property_: str | None = None) -> dict[st
 
 
 async def create_secret(client: Client, namespace: str, name: str, **data: str) -> None:
-    """Underscores in names stand for dots."""
+    """Underscores in names become dots."""
     meta = {"name": name, "namespace": namespace}
     content = {key.replace("_", "."): value for key, value in data.items()}
     await client.create(SECRET, {"metadata": meta, "stringData": content})

@@ -29,13 +29,13 @@ class Lifecycle:
     def key(self, name: str) -> Key:
         return Key(self.namespace, name)
 
-    async def make(self) -> None:
+    async def create(self) -> None:
         await self.client.create(ISSUER, objects.a_self_signer(self.namespace))
         await self.client.create(CERTIFICATE, objects.an_authority(self.namespace))
         await self.client.create(ISSUER, objects.an_issuer(self.namespace))
         await self.client.create(CERTIFICATE, objects.a_certificate(self.namespace))
 
-    async def is_made(self) -> bool:
+    async def is_created(self) -> bool:
         return await self._names() == ["localhost", f"web.{self.namespace}.svc"] and (
             await self._is_reported("True")
         )
@@ -101,7 +101,7 @@ async def test_a_crash_at_every_api_call_converges(
         call += 1
         lifecycle = Lifecycle(client, control_plane.create_namespace("crash"))
         steps = [
-            (lifecycle.make, lifecycle.is_made),
+            (lifecycle.create, lifecycle.is_created),
             (lifecycle.change, lifecycle.is_changed),
             (lifecycle.end, lifecycle.is_ended),
         ]

@@ -105,7 +105,7 @@ async def a_ready_certificate(
         state = await condition(client, CERTIFICATE, Key(namespace, "web"))
         return state == ("True", "Ready") and await revision(client, namespace) == 1
 
-    await eventually(issued, "the certificate is there")
+    await eventually(issued, "the certificate exists")
     await settled(running, clock)
 
 

@@ -27,7 +27,7 @@ class Lifecycle:
     def key(self, name: str) -> Key:
         return Key(self.namespace, name)
 
-    async def make(self) -> None:
+    async def create(self) -> None:
         await objects.create_secret(self.client, self.namespace, "source", a="1", b="2")
         await self.client.create(SECRET_STORE, objects.a_store(self.namespace, self.remote))
         entries = [objects.an_entry("a", "path/one"), objects.an_entry("b", "path/two")]
@@ -36,7 +36,7 @@ class Lifecycle:
         data = objects.a_datum("a", "path/one")
         await self.client.create(EXTERNAL_SECRET, objects.an_external(self.namespace, data))
 
-    async def is_made(self) -> bool:
+    async def is_created(self) -> bool:
         return (
             await self._stored("path/one") == {"a": "1"}
             and await self._stored("path/two") == {"b": "2"}
@@ -106,7 +106,7 @@ async def test_a_crash_at_every_api_call_converges(
         namespace = control_plane.create_namespace("crash")
         lifecycle = Lifecycle(client, namespace, control_plane.create_namespace("remote"))
         steps = [
-            (lifecycle.make, lifecycle.is_made),
+            (lifecycle.create, lifecycle.is_created),
             (lifecycle.change, lifecycle.is_changed),
             (lifecycle.rename, lifecycle.is_renamed),
             (lifecycle.end, lifecycle.is_ended),

@@ -127,7 +127,9 @@ async def test_a_server_waits_for_its_password(simulated_client: Client, namespa
     await simulated_client.create(MARIADB, objects.a_server(namespace))
     await _wait_for_condition(simulated_client, MARIADB, key, ("False", "Failed"))
     assert "Secret 'db-root'" in await message(simulated_client, MARIADB, key)
-    await simulated_client.create(SECRET, objects.a_secret(namespace, "db-root", password="given"))
+    await simulated_client.create(
+        SECRET, objects.a_secret(namespace, "db-root", password="chosen")
+    )
     await _wait_for_condition(simulated_client, MARIADB, key, ("True", "StatefulSetReady"))
 
 
@@ -135,7 +137,9 @@ async def test_changed_configuration_replaces_the_pod_and_its_config_map(
     simulated_client: Client, namespace: str
 ) -> None:
     key = Key(namespace, "db")
-    await simulated_client.create(SECRET, objects.a_secret(namespace, "db-root", password="given"))
+    await simulated_client.create(
+        SECRET, objects.a_secret(namespace, "db-root", password="chosen")
+    )
     await simulated_client.create(MARIADB, objects.a_server(namespace))
     await _wait_for_condition(simulated_client, MARIADB, key, ("True", "StatefulSetReady"))
     settings = "[mariadb]\nmax_connections = 7"
@@ -155,7 +159,9 @@ async def test_volumes_are_deleted_with_the_server_on_request(
     simulated_client: Client, namespace: str
 ) -> None:
     key = Key(namespace, "db")
-    await simulated_client.create(SECRET, objects.a_secret(namespace, "db-root", password="given"))
+    await simulated_client.create(
+        SECRET, objects.a_secret(namespace, "db-root", password="chosen")
+    )
     storage = {"size": "1Gi", "pvcRetentionPolicy": {"whenDeleted": "Delete"}}
     await simulated_client.create(MARIADB, objects.a_server(namespace, storage=storage))
     await _wait_for_condition(simulated_client, MARIADB, key, ("True", "StatefulSetReady"))

@@ -34,7 +34,7 @@ class Lifecycle:
     def name(self) -> str:
         return self.namespace.replace("-", "_")
 
-    async def make(self) -> None:
+    async def create(self) -> None:
         await simulated_volumes.bind(self.client, Key(self.namespace, "storage-db-0"))
         for secret in (
             objects.a_secret(self.namespace, "db-root", password=self.server.password),
@@ -47,7 +47,7 @@ class Lifecycle:
         await self.client.create(DATABASE, objects.a_database(self.namespace, self.name))
         await self.client.create(MARIADB, objects.a_server(self.namespace, port=self.server.port))
 
-    async def is_made(self) -> bool:
+    async def is_created(self) -> bool:
         return await self._is_ready() and await self._may_write("first")
 
     async def change(self) -> None:
@@ -117,7 +117,7 @@ async def test_a_crash_at_every_api_call_converges(
         namespace = simulated_control_plane.create_namespace("crash")
         lifecycle = Lifecycle(simulated_client, mariadb_server, namespace)
         steps = [
-            (lifecycle.make, lifecycle.is_made),
+            (lifecycle.create, lifecycle.is_created),
             (lifecycle.change, lifecycle.is_changed),
             (lifecycle.end, lifecycle.is_ended),
             (lifecycle.close, lifecycle.is_closed),

@@ -28,7 +28,7 @@ from tests.support.rabbitmq import RabbitMQHarness
 from tests.support.rights import as_provider
 
 KINDS = (POLICY, PERMISSION, USER, VHOST, CLUSTER)
-MADE = ("True", "SuccessfulCreateOrUpdate")
+CREATED = ("True", "SuccessfulCreateOrUpdate")
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ async def _provisioned(client: Client, namespace: str, broker: RabbitMQHarness) 
     await client.create(PERMISSION, objects.a_permission(namespace, namespace))
     await client.create(POLICY, objects.a_policy(namespace, namespace))
     for kind in (VHOST, USER, PERMISSION, POLICY):
-        await _wait_for_condition(client, kind, Key(namespace, "nova"), MADE)
+        await _wait_for_condition(client, kind, Key(namespace, "nova"), CREATED)
 
 
 async def test_a_broker_has_the_real_operators_names(
@@ -152,11 +152,11 @@ async def test_an_imported_account_follows_its_secret(
     simulated_client: Client, namespace: str, rabbitmq_server: RabbitMQHarness
 ) -> None:
     await _provisioned(simulated_client, namespace, rabbitmq_server)
-    made_up = await content(simulated_client, Key(namespace, "nova-user-credentials"))
-    assert made_up is not None
-    imported = a_secret(namespace, "given", username=f"{namespace}-user", password="first")
+    generated = await content(simulated_client, Key(namespace, "nova-user-credentials"))
+    assert generated is not None
+    imported = a_secret(namespace, "imported", username=f"{namespace}-user", password="first")
     await simulated_client.create(SECRET, imported)
-    patch = {"spec": {"importCredentialsSecret": {"name": "given"}}}
+    patch = {"spec": {"importCredentialsSecret": {"name": "imported"}}}
     await simulated_client.patch(USER, Key(namespace, "nova"), patch)
 
     def entered(password: str) -> bool:
@@ -168,13 +168,13 @@ async def test_an_imported_account_follows_its_secret(
         rights = await asyncio.to_thread(
             rabbitmq_server.get, "permissions", namespace, f"{namespace}-user"
         )
-        earlier = await asyncio.to_thread(rabbitmq_server.get, "users", made_up["username"])
+        earlier = await asyncio.to_thread(rabbitmq_server.get, "users", generated["username"])
         return rights is not None and earlier is None
 
     await eventually(moved, "the rights moved and the previous account is deleted")
     odd = "'\"\\ \N{SNOWMAN}"
     data = {"password": base64.b64encode(odd.encode()).decode()}
-    await simulated_client.patch(SECRET, Key(namespace, "given"), {"data": data})
+    await simulated_client.patch(SECRET, Key(namespace, "imported"), {"data": data})
     await eventually(lambda: asyncio.to_thread(entered, odd), "the new password holds")
 
 
@@ -206,7 +206,7 @@ async def test_objects_of_other_namespaces_need_permission(
     annotations = {"rabbitmq.com/topology-allowed-namespaces": other}
     patch = {"metadata": {"annotations": annotations}}
     await simulated_client.patch(CLUSTER, Key(namespace, "mq"), patch)
-    await _wait_for_condition(simulated_client, VHOST, key, MADE)
+    await _wait_for_condition(simulated_client, VHOST, key, CREATED)
     await simulated_client.delete(VHOST, key)
     await _is_gone(simulated_client, VHOST, key)
 

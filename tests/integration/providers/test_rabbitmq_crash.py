@@ -34,7 +34,7 @@ class Lifecycle:
     def key(self) -> Key:
         return Key(self.namespace, "nova")
 
-    async def make(self) -> None:
+    async def create(self) -> None:
         login = {"username": self.broker.username, "password": self.broker.password}
         await simulated_volumes.bind(self.client, Key(self.namespace, objects.CLAIM))
         # The broker on loopback has an administrator already.
@@ -47,7 +47,7 @@ class Lifecycle:
         await self.client.create(VHOST, objects.a_vhost(self.namespace, self.namespace))
         await self.client.create(CLUSTER, objects.a_cluster(self.namespace))
 
-    async def is_made(self) -> bool:
+    async def is_created(self) -> bool:
         return await self._is_ready() and await self._may_enter("first")
 
     async def change(self) -> None:
@@ -110,7 +110,7 @@ async def test_a_crash_at_every_api_call_converges(
         namespace = simulated_control_plane.create_namespace("crash")
         lifecycle = Lifecycle(simulated_client, rabbitmq_server, namespace)
         steps = [
-            (lifecycle.make, lifecycle.is_made),
+            (lifecycle.create, lifecycle.is_created),
             (lifecycle.change, lifecycle.is_changed),
             (lifecycle.end, lifecycle.is_ended),
             (lifecycle.close, lifecycle.is_closed),

@@ -187,7 +187,7 @@ async def test_the_next_cluster_uses_the_data_of_a_deleted_one(
     await eventually(is_blocked, "blocked by its dependents")
     await scenario.client.delete(CEPH_BLOCK_POOL, scenario.key("images"))
     await scenario.client.delete(CEPH_CLIENT, scenario.key("glance"))
-    await eventually(scenario.gone(CEPH_CLUSTER, "rook-ceph"), "the cluster goes")
+    await eventually(scenario.gone(CEPH_CLUSTER, "rook-ceph"), "the cluster is deleted")
     await eventually(scenario.gone(CONFIG_MAP, "rook-ceph-lab"), "its children go")
     assert "images" in scenario.ceph.pools
     assert await scenario.get(PERSISTENT_VOLUME_CLAIM, "rook-ceph-osd-0")
@@ -220,7 +220,7 @@ async def test_a_pool_with_images_is_not_deleted(
     assert "images" in scenario.ceph.pools
     force = {"metadata": {"annotations": {"rook.io/force-deletion": "true"}}}
     await scenario.client.patch(CEPH_BLOCK_POOL, scenario.key("images"), force)
-    await eventually(scenario.gone(CEPH_BLOCK_POOL, "images"), "a forced one goes")
+    await eventually(scenario.gone(CEPH_BLOCK_POOL, "images"), "a forced one is deleted")
     assert "images" not in scenario.ceph.pools
 
 

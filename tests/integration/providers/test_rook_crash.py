@@ -32,7 +32,7 @@ class Lifecycle:
     @property
     def steps(self) -> list[Step]:
         return [
-            (self.make, self.is_made),
+            (self.create, self.is_created),
             (self.change, self.is_changed),
             (self.remove, self.is_removed),
             (self.end, self.is_ended),
@@ -41,7 +41,7 @@ class Lifecycle:
     def key(self, name: str) -> Key:
         return Key(self.namespace, name)
 
-    async def make(self) -> None:
+    async def create(self) -> None:
         # The deletion waits for the dependents of the cluster.
         await self.client.create(CEPH_CLIENT, objects.a_user(self.namespace))
         await self.client.create(CEPH_BLOCK_POOL, objects.a_pool(self.namespace))
@@ -50,7 +50,7 @@ class Lifecycle:
             CEPH_CLUSTER, objects.a_cluster(self.namespace, cleanupPolicy=cleanup)
         )
 
-    async def is_made(self) -> bool:
+    async def is_created(self) -> bool:
         secret = await content(self.client, self.key("rook-ceph-client-glance"))
         return (
             secret

@@ -158,11 +158,11 @@ class Lifecycle:
     client: Client
     namespace: str
 
-    async def make(self) -> None:
+    async def create(self) -> None:
         await simulated_volumes.bind(self.client, Key(self.namespace, CLAIM))
         await self.client.create(VALKEY, a_cache(self.namespace))
 
-    async def is_made(self) -> bool:
+    async def is_created(self) -> bool:
         ready = await condition(self.client, VALKEY, Key(self.namespace, "cache"))
         return ready == READY and await self._bound() == await self._password()
 
@@ -171,7 +171,7 @@ class Lifecycle:
         await self.client.patch(SECRET, Key(self.namespace, "valkey-cache"), {"data": data})
 
     async def is_changed(self) -> bool:
-        return await self.is_made() and await self._bound() == "changed"
+        return await self.is_created() and await self._bound() == "changed"
 
     async def end(self) -> None:
         await self.client.delete(VALKEY, Key(self.namespace, "cache"))
@@ -201,7 +201,7 @@ async def test_a_crash_at_every_api_call_converges(
         call += 1
         lifecycle = Lifecycle(simulated_client, simulated_control_plane.create_namespace("crash"))
         steps = [
-            (lifecycle.make, lifecycle.is_made),
+            (lifecycle.create, lifecycle.is_created),
             (lifecycle.change, lifecycle.is_changed),
             (lifecycle.end, lifecycle.is_ended),
         ]

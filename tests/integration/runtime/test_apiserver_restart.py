@@ -12,8 +12,8 @@ async def test_the_operator_outlives_a_killed_api_server(
     life = Life(client, namespace, ledger)
     wire = transport(control_plane, "outliving")
     async with operating(wire, namespace=namespace, ledger=ledger) as running:
-        await life.make()
-        await eventually(life.is_made, "the sample is made")
+        await life.create()
+        await eventually(life.is_created, "the sample is created")
         control_plane.restart_apiserver(kill=True)
         # The connections of the test's own client died with the server.
         again = Client(transport(control_plane, "test-observer"))

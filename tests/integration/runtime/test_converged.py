@@ -12,10 +12,10 @@ async def test_a_converged_reconcile_makes_no_api_request(
     control_plane: ControlPlaneHarness, client: Client, namespace: str, ledger: str
 ) -> None:
     life = Life(client, namespace, ledger)
-    await life.make()
+    await life.create()
     wire = transport(control_plane, AGENT)
     async with operating(wire, namespace=namespace, ledger=ledger) as running:
-        await eventually(life.is_made, "the sample is made")
+        await eventually(life.is_created, "the sample is created")
         await eventually(running.rests, "the operator rests")
         before, mark = running.reconciles(life.key), control_plane.mark()
         running.operator.controller.queue.add(life.key)
@@ -28,10 +28,10 @@ async def test_a_restarted_operator_only_reads(
     control_plane: ControlPlaneHarness, client: Client, namespace: str, ledger: str
 ) -> None:
     life = Life(client, namespace, ledger)
-    await life.make()
+    await life.create()
     first = transport(control_plane, AGENT)
     async with operating(first, namespace=namespace, ledger=ledger) as running:
-        await eventually(life.is_made, "the sample is made")
+        await eventually(life.is_created, "the sample is created")
         await eventually(running.rests, "the operator rests")
     mark = control_plane.mark()
     second = transport(control_plane, f"{AGENT}-2")
@@ -42,7 +42,7 @@ async def test_a_restarted_operator_only_reads(
     watches = [each for each in requests if each.verb == "watch"]
     writes = [each for each in requests if each.verb not in ("watch", "get")]
     assert len(watches) == 4
-    # One value of the Deployment comes back in another spelling: sent once more, changing nothing.
+    # One value of the Deployment is returned in another spelling: sent once more, changing nothing.
     assert [each.object.resource for each in writes] == ["deployments"]
 
 
@@ -50,12 +50,12 @@ async def test_a_converged_deployment_keeps_its_version_over_a_restart(
     control_plane: ControlPlaneHarness, client: Client, namespace: str, ledger: str
 ) -> None:
     life = Life(client, namespace, ledger)
-    await life.make()
+    await life.create()
     versions = []
     for number in range(2):
         wire = transport(control_plane, f"{AGENT}-v{number}")
         async with operating(wire, namespace=namespace, ledger=ledger) as running:
-            await eventually(life.is_made, "the sample is made")
+            await eventually(life.is_created, "the sample is created")
             await eventually(running.rests, "the operator rests")
             versions.append(_versions(running.cluster))
     assert versions[0] == versions[1]

@@ -30,7 +30,7 @@ async def _crashes(
     namespace = plane.create_namespace("crash")
     life = Life(client, namespace, ledger)
     acts: list[Act] = [
-        (life.make, life.is_made),
+        (life.create, life.is_created),
         (life.change, life.is_changed),
         (life.end, life.is_ended),
     ]

@@ -17,25 +17,25 @@ async def test_changes_behind_the_operators_back_are_undone(
     control_plane: ControlPlaneHarness, client: Client, namespace: str, ledger: str
 ) -> None:
     life = Life(client, namespace, ledger)
-    await life.make()
+    await life.create()
     wire = transport(control_plane, "drift")
     async with operating(wire, namespace=namespace, ledger=ledger):
-        await eventually(life.is_made, "the sample is made")
+        await eventually(life.is_created, "the sample is created")
         child = Key(namespace, f"{life.name}-message")
         await client.patch(CONFIG_MAP, child, {"data": {"message": "vandalised"}})
-        await eventually(life.is_made, "the field is set again")
+        await eventually(life.is_created, "the field is set again")
         await client.delete(DEPLOYMENT, Key(namespace, f"{life.name}-main"))
-        await eventually(life.is_made, "the child is made again")
+        await eventually(life.is_created, "the child is recreated")
 
 
 async def test_fields_of_others_are_left_alone(
     control_plane: ControlPlaneHarness, client: Client, namespace: str, ledger: str
 ) -> None:
     life = Life(client, namespace, ledger)
-    await life.make()
+    await life.create()
     wire = transport(control_plane, "drift")
     async with operating(wire, namespace=namespace, ledger=ledger):
-        await eventually(life.is_made, "the sample is made")
+        await eventually(life.is_created, "the sample is created")
         child = Key(namespace, f"{life.name}-message")
         await client.patch(CONFIG_MAP, child, {"data": {"theirs": "kept"}})
         await life.change()
@@ -48,17 +48,17 @@ async def test_a_changed_secret_wakes_its_user(
     control_plane: ControlPlaneHarness, client: Client, namespace: str, ledger: str
 ) -> None:
     life = Life(client, namespace, ledger)
-    await life.make()
+    await life.create()
     wire = transport(control_plane, "drift")
     async with operating(wire, namespace=namespace, ledger=ledger):
-        await eventually(life.is_made, "the sample is made")
+        await eventually(life.is_created, "the sample is created")
         before = await _secret_digest(client, life)
         await client.patch(SECRET, Key(namespace, "input"), {"stringData": {"key": "new"}})
 
         async def noticed() -> bool:
             return await _secret_digest(client, life) != before
 
-        await eventually(noticed, "the status tells of the new content")
+        await eventually(noticed, "the status reports the new content")
 
 
 async def test_a_field_that_is_no_longer_wanted_is_released(

@@ -30,14 +30,14 @@ from tests.support.scenario import Life
         pytest.param(Fault(is_watch, times=4, status=422), id="no WatchList: pages and a watch"),
     ],
 )
-async def test_a_life_goes_through_in_spite_of(
+async def test_a_lifecycle_completes_in_spite_of(
     control_plane: ControlPlaneHarness, client: Client, namespace: str, ledger: str, fault: Fault
 ) -> None:
     life = Life(client, namespace, ledger)
     wire = FaultTransport(transport(control_plane, "faulty"), faults=[fault])
     async with operating(wire, namespace=namespace, ledger=ledger):
-        await life.make()
-        await eventually(life.is_made, "the sample is made")
+        await life.create()
+        await eventually(life.is_created, "the sample is created")
         await life.change()
         await eventually(life.is_changed, "the sample is changed")
         await life.end()
@@ -63,8 +63,8 @@ async def test_no_change_is_missed_with(
     life = Life(client, namespace, ledger)
     wire = FaultTransport(transport(control_plane, "faulty"), streams=streams)
     async with operating(wire, namespace=namespace, ledger=ledger):
-        await life.make()
-        await eventually(life.is_made, "the sample is made")
+        await life.create()
+        await eventually(life.is_created, "the sample is created")
         for number in range(20):
             await client.patch(SAMPLE, life.key, {"spec": {"message": str(number)}})
             await asyncio.sleep(0.15)
@@ -80,11 +80,11 @@ async def test_a_deletion_during_a_lost_watch_is_noticed(
     life = Life(client, namespace, ledger)
     wire = FaultTransport(transport(control_plane, "faulty"), streams=StreamFaults(cut_after=1))
     async with operating(wire, namespace=namespace, ledger=ledger) as running:
-        await life.make()
-        await eventually(life.is_made, "the sample is made")
+        await life.create()
+        await eventually(life.is_created, "the sample is created")
         wire.faults.append(Fault(is_watch, times=12, gone=True))
         await client.delete(
             running.operator.controller.sources[2].kind,
             type(life.key)(namespace, f"{life.name}-main"),
         )
-        await eventually(life.is_made, "the deleted child is made again")
+        await eventually(life.is_created, "the deleted child is recreated")

@@ -60,8 +60,8 @@ async def test_operator_works_next_to_objects_that_it_cannot_handle(
         if not already_there:
             await eventually(lambda: _ready(running), "the caches are filled")
             await create()
-        await life.make()
-        await eventually(life.is_made, "the sample exists")
+        await life.create()
+        await eventually(life.is_created, "the sample exists")
         await life.change()
         await eventually(life.is_changed, "the change arrived")
         assert not running.crashed

@@ -43,8 +43,8 @@ async def test_only_the_leader_writes_and_a_second_replica_takes_over_after_a_cr
         election=candidate(namespace, "two"),
     )
     async with first as one:
-        await life.make()
-        await eventually(life.is_made, "the sample is made")
+        await life.create()
+        await eventually(life.is_created, "the sample is created")
         async with second as two:
             await eventually(lambda: _ready(two), "the second replica has filled its caches")
             assert await holder(client, namespace) == "one"
@@ -60,12 +60,12 @@ async def test_a_leader_that_stops_hands_the_lease_over_at_once(
     control_plane: ControlPlaneHarness, client: Client, namespace: str, ledger: str
 ) -> None:
     life = Life(client, namespace, ledger)
-    await life.make()
+    await life.create()
     wire = transport(control_plane, "polite")
     async with operating(
         wire, namespace=namespace, ledger=ledger, election=candidate(namespace, "polite")
     ) as running:
-        await eventually(life.is_made, "the sample is made")
+        await eventually(life.is_created, "the sample is created")
         running.manager.stop()
         await asyncio.wait_for(running.task, 30)
     assert await holder(client, namespace) == ""
@@ -79,8 +79,8 @@ async def test_a_leader_that_cannot_renew_stops_working(
     async with operating(
         wire, namespace=namespace, ledger=ledger, election=candidate(namespace, "deposed")
     ) as running:
-        await life.make()
-        await eventually(life.is_made, "the sample is made")
+        await life.create()
+        await eventually(life.is_created, "the sample is created")
         found = await client.get(lease.LEASE, Key(namespace, "sample-operator"))
         found["spec"] |= {"holderIdentity": "usurper", "leaseDurationSeconds": 3600}
         await client.replace(lease.LEASE, found)

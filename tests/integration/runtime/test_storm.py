@@ -14,10 +14,10 @@ async def test_2000_changes_to_one_object_take_at_most_ten_passes(
     control_plane: ControlPlaneHarness, client: Client, namespace: str, ledger: str
 ) -> None:
     life = Life(client, namespace, ledger)
-    await life.make()
+    await life.create()
     wire = transport(control_plane, "storm")
     async with operating(wire, namespace=namespace, ledger=ledger) as running:
-        await eventually(life.is_made, "the sample is made")
+        await eventually(life.is_created, "the sample is created")
         await eventually(running.rests, "the operator rests")
         before = running.reconciles(life.key)
         started = asyncio.get_running_loop().time()

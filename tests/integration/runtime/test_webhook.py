@@ -152,19 +152,21 @@ async def _convert_by(client: Client, conversion: Object) -> None:
 
 async def _is_asked(client: Client, rules: Rules) -> bool:
     thing = a_thing("default", "probe")
-    made = await client.apply(THING, thing, manager="test", dry_run=True)
-    return "size" in made["spec"] and bool(rules.seen)
+    defaulted = await client.apply(THING, thing, manager="test", dry_run=True)
+    return "size" in defaulted["spec"] and bool(rules.seen)
 
 
-async def kubectl(plane: ControlPlaneHarness, *arguments: str, given: Object | None = None) -> str:
-    text = msgspec.json.encode(given).decode() if given else None
+async def kubectl(
+    plane: ControlPlaneHarness, *arguments: str, manifest: Object | None = None
+) -> str:
+    text = msgspec.json.encode(manifest).decode() if manifest else None
     return await asyncio.to_thread(plane.kubectl, *arguments, input=text)
 
 
 @pytest.mark.usefixtures("server")
 async def test_object_is_defaulted(control_plane: ControlPlaneHarness, namespace: str) -> None:
     await kubectl(
-        control_plane, "create", "-f", "-", given=a_thing(namespace, "plain", colour="red")
+        control_plane, "create", "-f", "-", manifest=a_thing(namespace, "plain", colour="red")
     )
 
     found = await kubectl(
@@ -189,7 +191,7 @@ async def test_object_is_rejected_with_our_message(
 
     with pytest.raises(KubectlError) as raised:
         await kubectl(
-            control_plane, "create", "-f", "-", given=a_thing(namespace, "wrong", size="huge")
+            control_plane, "create", "-f", "-", manifest=a_thing(namespace, "wrong", size="huge")
         )
 
     denied = f'admission webhook "validate.things.{GROUP}" denied the request'
@@ -201,7 +203,7 @@ async def test_object_is_rejected_with_our_message(
 async def test_deletion_is_rejected_with_our_message(
     control_plane: ControlPlaneHarness, namespace: str, rules: Rules
 ) -> None:
-    await kubectl(control_plane, "create", "-f", "-", given=a_thing(namespace, "kept"))
+    await kubectl(control_plane, "create", "-f", "-", manifest=a_thing(namespace, "kept"))
     rules.decisions["kept"] = lambda: admission.denied("it still holds volumes")
 
     with pytest.raises(KubectlError, match="it still holds volumes"):
@@ -218,7 +220,7 @@ async def test_warning_is_shown(
     thing = a_thing(namespace, "odd")
 
     with pytest.raises(KubectlError, match=r"Warning: spec\.size: small is not for production"):
-        await kubectl(control_plane, "create", "--warnings-as-errors", "-f", "-", given=thing)
+        await kubectl(control_plane, "create", "--warnings-as-errors", "-f", "-", manifest=thing)
 
 
 @pytest.mark.usefixtures("server")
@@ -231,7 +233,7 @@ async def test_broken_function_denies_without_a_traceback(
     rules.decisions["unlucky"] = broken
 
     with pytest.raises(KubectlError) as raised:
-        await kubectl(control_plane, "create", "-f", "-", given=a_thing(namespace, "unlucky"))
+        await kubectl(control_plane, "create", "-f", "-", manifest=a_thing(namespace, "unlucky"))
 
     assert f"Thing {namespace}/unlucky could not be checked" in str(raised.value)
     assert "hunter2" not in str(raised.value)
@@ -314,8 +316,8 @@ async def test_expired_certificate_is_reported_and_its_successor_taken_up(
     await expired.start()
 
     with pytest.raises(KubectlError, match="certificate has expired"):
-        await kubectl(control_plane, "create", "-f", "-", given=a_thing(namespace, "late"))
+        await kubectl(control_plane, "create", "-f", "-", manifest=a_thing(namespace, "late"))
 
     write_pair(tmp_path)
-    await kubectl(control_plane, "create", "-f", "-", given=a_thing(namespace, "late"))
+    await kubectl(control_plane, "create", "-f", "-", manifest=a_thing(namespace, "late"))
     await expired.stop()

@@ -90,10 +90,10 @@ def a_config_map(namespace: str, name: str) -> Object:
 
 
 async def _is_marked(client: Client, namespace: str) -> bool:
-    made = await client.apply(
+    created = await client.apply(
         CONFIG_MAP, a_config_map(namespace, "probe"), manager="test", dry_run=True
     )
-    return bool((made.get("data") or {}).get("marked"))
+    return bool((created.get("data") or {}).get("marked"))
 
 
 async def _shown(port: int) -> bytes:

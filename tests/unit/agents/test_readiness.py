@@ -39,7 +39,7 @@ def test_a_success_makes_an_agent_ready_for_some_time(clock: Clock) -> None:
     assert "silent for 5 s longer" in (readiness.problem(AGENT) or "")
 
 
-def test_an_agent_that_goes_on_working_stays_ready(clock: Clock) -> None:
+def test_an_agent_that_keeps_working_stays_ready(clock: Clock) -> None:
     readiness.renew(AGENT, valid_seconds=60)
     for _ in range(10):
         clock.now += 20

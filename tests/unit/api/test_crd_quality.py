@@ -79,7 +79,7 @@ def test_status_is_a_subresource_without_defaults(manifest: dict[str, Any]) -> N
 
 
 @each_crd
-def test_status_tells_the_generation_it_speaks_about(manifest: dict[str, Any]) -> None:
+def test_status_has_the_observed_generation(manifest: dict[str, Any]) -> None:
     assert "observedGeneration" in schema(manifest)["properties"]["status"]["properties"]
 
 

@@ -36,11 +36,11 @@ def test_every_kind_has_an_example() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=structural.identify)
 def test_spec_survives_the_typed_model(example: dict[str, Any]) -> None:
-    written, given = survivors(example, "spec")
-    assert written == given
+    written, expected = survivors(example, "spec")
+    assert written == expected
 
 
 @pytest.mark.parametrize("example", structural.examples_with_status(), ids=structural.identify)
 def test_status_survives_the_typed_model(example: dict[str, Any]) -> None:
-    written, given = survivors(example, "status")
-    assert written == given
+    written, expected = survivors(example, "status")
+    assert written == expected

@@ -18,7 +18,7 @@ def test_every_row_of_a_table_has_its_cells(definition: base.Definition) -> None
     assert [row for row in rows if row.replace("\\|", "").count("|") != 5] == []
 
 
-def test_page_tells_type_default_limits_and_text() -> None:
+def test_page_shows_type_default_limits_and_text() -> None:
     page = reference.page(keystone.Keystone.definition)
     assert "| `replicas` | integer | `3` | Number of API pods. (≥ 1, ≤ 100) |" in page
     assert "| `database` | object | required | Database of Keystone. |" in page

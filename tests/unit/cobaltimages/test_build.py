@@ -308,7 +308,7 @@ def test_a_folder_that_is_no_source_tree_is_refused(tmp_path: Path) -> None:
         sources.find(tmp_path)
 
 
-def test_a_relative_source_tree_is_made_absolute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_source_tree_becomes_absolute(monkeypatch: pytest.MonkeyPatch) -> None:
     root = sources.find().root
     monkeypatch.chdir(root.parent)
 

@@ -34,7 +34,7 @@ def a_layer(path: Path, files: dict[str, str]) -> Path:
     return path
 
 
-def test_a_layer_tells_its_packages(tmp_path: Path) -> None:
+def test_a_layer_lists_its_packages(tmp_path: Path) -> None:
     site_packages = "var/lib/openstack/lib/python3.11/site-packages"
     layer = a_layer(
         tmp_path / "layer.tar",

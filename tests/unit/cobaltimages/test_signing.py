@@ -111,7 +111,7 @@ def test_an_attestation_carries_the_bill_under_our_signature(
     assert msgspec.json.decode(statement)["subject"][0]["digest"]["sha256"] in digest
 
 
-def test_the_key_is_made_once_and_is_for_its_owner_only(keys: signing.Keys) -> None:
+def test_the_key_is_generated_once_and_is_for_its_owner_only(keys: signing.Keys) -> None:
     first = keys.private().private_numbers()
 
     assert keys.private().private_numbers() == first

@@ -194,7 +194,7 @@ def test_byte_code_without_its_source_is_removed(tmp_path: Path) -> None:
     assert not compiled.exists()
 
 
-def test_every_image_has_a_check_and_a_first_line_that_says_what_it_is() -> None:
+def test_every_image_has_a_check_and_a_first_line_that_describes_it() -> None:
     others = {sources.TOOLS, sources.CHECKS}
     folders = [path for path in TOOLS.parent.iterdir() if path.name not in others]
 

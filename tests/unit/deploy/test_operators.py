@@ -39,7 +39,7 @@ def test_every_role_is_bound_to_the_service_account_of_the_deployment() -> None:
         assert all(each["subjects"] == [subject] for each in bindings)
 
 
-def test_namespaced_objects_are_in_the_given_namespace() -> None:
+def test_namespaced_objects_are_in_the_chosen_namespace() -> None:
     namespaces = {each.body["metadata"].get("namespace") for each in objects()}
     assert namespaces == {None, "cloud"}
 

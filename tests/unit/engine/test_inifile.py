@@ -13,17 +13,17 @@ sections = st.dictionaries(
 
 
 @given(sections)
-def test_what_is_rendered_reads_back_the_same(given: dict[str, dict[str, str]]) -> None:
+def test_what_is_rendered_reads_back_the_same(options: dict[str, dict[str, str]]) -> None:
     parser = configparser.RawConfigParser()
     parser.optionxform = str  # type: ignore[assignment,method-assign]
-    parser.read_string(inifile.render(given))
-    assert {name: dict(parser[name]) for name in parser.sections()} == given
+    parser.read_string(inifile.render(options))
+    assert {name: dict(parser[name]) for name in parser.sections()} == options
 
 
 @given(sections)
-def test_the_text_does_not_depend_on_the_order(given: dict[str, dict[str, str]]) -> None:
-    turned = {k: dict(reversed(v.items())) for k, v in reversed(given.items())}
-    assert inifile.render(given) == inifile.render(turned)
+def test_the_text_does_not_depend_on_the_order(options: dict[str, dict[str, str]]) -> None:
+    turned = {k: dict(reversed(v.items())) for k, v in reversed(options.items())}
+    assert inifile.render(options) == inifile.render(turned)
 
 
 def test_the_form_is_fixed() -> None:

@@ -12,8 +12,8 @@ IMAGE = Image(repository="ghcr.io/c5c3/libvirt", tag="9.0.0")
 LABELS = names.labels("c5c3", "lab", "libvirt")
 
 
-def objects(**given: Any) -> dict[Kind, Any]:
-    wanted = libvirt.Libvirt(image=IMAGE, **given)
+def objects(**settings: Any) -> dict[Kind, Any]:
+    wanted = libvirt.Libvirt(image=IMAGE, **settings)
     return {d.kind: d.body for d in libvirt.objects(Key("n", "libvirt"), wanted, labels=LABELS)}
 
 

@@ -39,7 +39,7 @@ def test_fault_of_the_api_server_is_reported_with_its_remedy() -> None:
     assert verdict == Waiting(FAILED, f"no; {errors.Forbidden.HINT}")
 
 
-def test_fault_without_a_remedy_says_that_it_is_retried() -> None:
+def test_fault_without_a_remedy_is_reported_as_retried() -> None:
     verdict = verdict_of(errors.Unreachable("no response"))
     assert verdict == Waiting(FAILED, "no response; retried with back-off")
 

@@ -59,7 +59,7 @@ def test_a_successor_that_keystone_does_not_know_yet_is_not_handed_out() -> None
 
 
 def a_lacking_one(number: int, *, created: datetime = START) -> Generation:
-    return replace(a_generation(number), made_at=created, lacking=True)
+    return replace(a_generation(number), created_at=created, lacking=True)
 
 
 def test_one_without_all_roles_is_handed_out_only_if_services_have_it_already() -> None:
@@ -75,9 +75,9 @@ def test_one_without_all_roles_gets_a_successor_later_at_every_try() -> None:
     due = generations.due_in(SPEC, [first], asked=None, now=START)
     assert due == timedelta(seconds=5)
     for known in ([first, second], [second]):
-        due = generations.due_in(SPEC, known, asked=None, now=second.made_at)
+        due = generations.due_in(SPEC, known, asked=None, now=second.created_at)
         assert due == timedelta(seconds=10)
-    due = generations.due_in(SPEC, [a_generation(1), second], asked=None, now=second.made_at)
+    due = generations.due_in(SPEC, [a_generation(1), second], asked=None, now=second.created_at)
     assert due == timedelta(seconds=5)
 
 
@@ -99,7 +99,7 @@ def test_roles_are_compared_when_keystone_has_reported_them(
     resource = {} if reported is None else {"roles": [{"id": each} for each in reported]}
     meta = {
         "name": "nova-app-credential-v1",
-        "annotations": {"c5c3.io/made-at": "2026-01-01T00:00:00Z"},
+        "annotations": {"c5c3.io/created-at": "2026-01-01T00:00:00Z"},
     }
     obj = {"metadata": meta, "spec": {"resource": {}}, "status": {"id": "1", "resource": resource}}
     subject = replace(SUBJECT, roles=frozenset({"a", "b"}))
@@ -137,7 +137,7 @@ def test_services_that_still_use_the_predecessor_are_named() -> None:
     assert generations.still_old(known, known[1], reports) == ["Nova 'nova'"]
 
 
-def test_a_predecessor_goes_when_the_grace_period_after_use_is_over() -> None:
+def test_a_predecessor_is_deleted_when_the_grace_period_after_use_is_over() -> None:
     known = [a_generation(1), a_generation(2, created=83)]
 
     def outdated(now: datetime, since: datetime | None) -> object:

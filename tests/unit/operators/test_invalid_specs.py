@@ -41,7 +41,7 @@ def an_object(planner: Planner[Any], name: str, spec: object) -> Object:
 
 
 @pytest.mark.parametrize("name", PLANNERS)
-async def test_object_with_an_invalid_spec_is_reported_and_the_controller_goes_on(
+async def test_object_with_an_invalid_spec_is_reported_and_the_controller_continues(
     name: str,
 ) -> None:
     server = MemoryServer()

@@ -104,7 +104,7 @@ def test_a_claim_that_exists_is_left_as_it_is() -> None:
     assert template["spec"]["storageClassName"] == "old"
 
 
-def test_volumes_go_with_the_object_only_if_it_says_so() -> None:
+def test_volumes_are_deleted_with_the_object_only_if_its_policy_is_delete() -> None:
     for policy in ("Retain", "Delete"):
         created = bodies(a_view(deletionPolicy=policy), databases.SOUTHBOUND)
         spec = created[STATEFUL_SET, "ovn-southbound"]["spec"]

@@ -41,7 +41,7 @@ async def test_an_answer_may_come_in_parts_and_after_a_question() -> None:
     assert found == [[{"a": 1}]]
 
 
-async def test_a_refusal_says_why() -> None:
+async def test_a_refusal_names_the_reason() -> None:
     refusal = {"error": "constraint violation", "details": "no such column"}
     async with server(answer({}, refusal)) as port:
         with pytest.raises(DatabaseFault, match=f"db at tcp:127.0.0.1:{port} refuses: no such"):

@@ -1,6 +1,6 @@
 """Check that users of Ceph may use their pools: CONF:USER:POOL...
 
-The last line of a failure says what is wrong; a success leaves the free space of each pool, in
+The last line of a failure names what is wrong; a success leaves the free space of each pool, in
 GiB, as the termination message.
 """
 

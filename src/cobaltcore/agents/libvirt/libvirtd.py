@@ -37,7 +37,7 @@ def install_settings() -> None:
 
 
 def identity() -> str:
-    """The node's UUID, generated once: nodes on one machine share what the firmware says."""
+    """The node's UUID, generated once: nodes on one machine share the firmware's."""
     if not IDENTITY.exists():
         new = IDENTITY.with_suffix(".new")
         new.write_text(str(uuid.uuid4()))

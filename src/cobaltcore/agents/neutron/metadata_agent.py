@@ -1,7 +1,7 @@
-"""Run neutron-ovn-metadata-agent of a node: SOCKET of the switch's database.
+"""Run neutron-ovn-metadata-agent of a node: SOCKET of the Open vSwitch database.
 
-Neutron's agent gives up when the switch of its node is not up, and leaves a process behind that
-does nothing. This one waits for the switch first, and its process ends with the agent. It also
+Neutron's agent gives up when OVS of its node is not up, and leaves a process behind that
+does nothing. This one waits for OVS first, and its process ends with the agent. It also
 removes what the agent's last container left: namespaces end with the container that created them.
 Privileged helpers are forks of it instead of programs that each load Neutron again.
 """
@@ -27,7 +27,7 @@ VALID_SECONDS = 30.0
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Wait for the switch, then serve until the pod is deleted."""
+    """Wait for OVS, then serve until the pod is deleted."""
     switch = arguments[0]
     readiness.withdraw(NAME)
     remove_namespaces(NAMESPACES)

@@ -1,6 +1,6 @@
 """Check that the databases of OVN answer: DATABASE=CONNECTION[,CONNECTION...]...
 
-The files of `ssl:` connections are in the directory OVN_TLS. The last line of a failure says what
+The files of `ssl:` connections are in the directory OVN_TLS. The last line of a failure names what
 is wrong.
 """
 

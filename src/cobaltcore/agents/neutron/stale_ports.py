@@ -1,6 +1,6 @@
-"""Remove ports of metadata namespaces that have ended from the switch: SOCKET of its database.
+"""Remove ports of metadata namespaces that have ended from OVS: SOCKET of its database.
 
-The switch would listen to an interface that no longer exists; a userspace datapath does not notice
+ovs-vswitchd would listen to an interface that no longer exists; a userspace datapath does not notice
 that another one was created under the same name.
 """
 

@@ -1,4 +1,4 @@
-"""Which datapath the switch uses: the kernel's, or userspace (netdev) where the kernel has none."""
+"""Which datapath ovs-vswitchd uses: the kernel's, or userspace (netdev) where the kernel has none."""
 
 import socket
 import struct

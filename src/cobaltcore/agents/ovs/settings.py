@@ -30,7 +30,7 @@ class Settings(TypedDict):
 
 
 def database_changes(settings: Settings, datapath: str) -> list[list[str]]:
-    """What should be in the switch's database, as commands of one transaction."""
+    """What should be in the Open vSwitch database, as commands of one transaction."""
     kind = f"datapath_type={datapath}"
     found = [
         ["--may-exist", "add-br", INTEGRATION],
@@ -92,11 +92,11 @@ def interface_commands(settings: Settings, datapath: str) -> list[list[str]]:
 
 
 def kernel_settings(settings: Settings, datapath: str) -> dict[str, str]:
-    """What keeps the kernel out of networks that belong to the switch."""
+    """What keeps the kernel out of networks that belong to OVS."""
     own = [each for each in uplinks(settings, datapath).values() if each]
     if not own:
         return {}
-    # It would answer for the switch's address on every interface, and for packets in tunnels.
+    # It would answer for the address of OVS on every interface, and for packets in tunnels.
     found = {"ipv4/conf/all/arp_ignore": "1"}
     for interface in own:
         found[f"ipv4/conf/{interface}/rp_filter"] = "1"

@@ -1,6 +1,6 @@
-"""OVS sidecar: keeps bridges, addresses and settings of a hypervisor's switch as its chassis says.
+"""OVS sidecar: keeps bridges, addresses and settings of a hypervisor as in its OVNChassis.
 
-It looks every second whether the settings or the switch's interfaces have changed, and applies
+It looks every second whether the settings or the interfaces of OVS have changed, and applies
 everything again from time to time. A userspace datapath loses its interfaces with their addresses when
 it starts again; they are back a moment later. It may also take down an interface of a server for good:
 it writes back flags that it read before another program brought the interface up.
@@ -99,7 +99,7 @@ def apply(settings: Settings) -> None:
 
 
 def interface_ids(settings: Settings) -> tuple[str, ...]:
-    """Numbers of the bridges' interfaces: they change when the switch starts again."""
+    """Numbers of the bridges' interfaces: they change when ovs-vswitchd restarts."""
     names = (INTEGRATION, TUNNELS, *settings["bridges"].values())
     files = [INTERFACES / name / "ifindex" for name in names]
     return tuple(file.read_text() if file.exists() else "" for file in files)

@@ -1,4 +1,4 @@
-"""The switch of a node: waits for its database, then becomes ovs-vswitchd."""
+"""ovs-vswitchd of a node, started as soon as its database answers."""
 
 import shutil
 from collections.abc import Sequence

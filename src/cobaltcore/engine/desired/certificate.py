@@ -31,5 +31,5 @@ def certificate(
 
 def _host_names(service: Key) -> list[str]:
     namespace, name = service
-    inside = f"{name}.{namespace}.svc"
-    return [name, f"{name}.{namespace}", inside, f"{inside}.cluster.local"]
+    qualified = f"{name}.{namespace}.svc"
+    return [name, f"{name}.{namespace}", qualified, f"{qualified}.cluster.local"]

@@ -79,7 +79,7 @@ class Probes:
 def by_command(*command: str, startup_seconds: int = 120, liveness: Probe | None = None) -> Probes:
     """Startup and readiness by one command: often while the program starts, seldom later.
 
-    The kubelet notices without a probe that a program has ended, and each probe costs a process.
+    The kubelet detects without a probe that a program has ended, and each probe costs a process.
     """
     check = Probe(Exec(command), timeout_seconds=10)
     return Probes(

@@ -67,7 +67,7 @@ def objects(view: View) -> Iterator[Desired]:
 
 
 def ready(view: View) -> Verdict:
-    """Whether every entry is there and in its region."""
+    """Whether every entry exists in its region."""
     names = [service.name for service, _ in wanted(view)]
     expected: list[tuple[Kind, str]] = [(korc.SERVICE, f"{name}-service") for name in names]
     expected += [(korc.ENDPOINT, f"{name}-{i}") for name in names for i in INTERFACES]

@@ -71,8 +71,8 @@ def objects(view: View) -> Iterator[Desired]:
         spec = rook.CephBlockPoolSpec(
             failure_domain="host" if size > 1 else "osd", replicated=replicated
         )
-        made = view.child(rook.CEPH_BLOCK_POOL, pool, spec, "ceph")
-        yield made._replace(kept=view.keeps_data)
+        created = view.child(rook.CEPH_BLOCK_POOL, pool, spec, "ceph")
+        yield created._replace(kept=view.keeps_data)
     for service in available.all_services():
         access = available.part_of(service).ceph
         if access is not None:

@@ -18,14 +18,16 @@ TEN_YEARS = "87600h"
 
 def is_on(view: View) -> bool:
     """Whether endpoints are encrypted."""
-    given = view.spec.global_.tls
-    return given is not None and given.enabled
+    settings = view.spec.global_.tls
+    return settings is not None and settings.enabled
 
 
 def is_own(view: View) -> bool:
     """Whether the control plane has an authority of its own."""
-    given = view.spec.global_.tls
-    return is_on(view) and given is not None and not (given.issuer_ref or given.secret_ref)
+    settings = view.spec.global_.tls
+    return (
+        is_on(view) and settings is not None and not (settings.issuer_ref or settings.secret_ref)
+    )
 
 
 def tls(view: View) -> Tls | None:
@@ -71,10 +73,12 @@ def ready(view: View) -> Verdict:
 
 def ca_bundle(view: View) -> str:
     """What clients trust, in PEM: the issuer of Keystone's certificate; empty for public ones."""
-    given = view.spec.global_.tls
-    if given is None or not given.enabled:
+    settings = view.spec.global_.tls
+    if settings is None or not settings.enabled:
         return ""
-    name = given.secret_ref.name if given.secret_ref else names.certificate_secret("keystone")
+    name = (
+        settings.secret_ref.name if settings.secret_ref else names.certificate_secret("keystone")
+    )
     return secret.text(view.content(name), "ca.crt") or ""
 
 

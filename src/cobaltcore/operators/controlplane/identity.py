@@ -1,4 +1,4 @@
-"""How K-ORC logs in, and what Keystone's bootstrap made that others refer to. Pure."""
+"""How K-ORC logs in, and what Keystone's bootstrap created that others refer to. Pure."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,13 +26,13 @@ def auth_url(view: View) -> str:
 
 def credentials(view: View) -> korc.CloudCredentialsRef:
     """How K-ORC objects name their login."""
-    given = view.spec.korc.cloud_credentials_ref
-    return korc.CloudCredentialsRef(cloud_name=given.cloud_name, secret_name=given.secret_name)
+    ref = view.spec.korc.cloud_credentials_ref
+    return korc.CloudCredentialsRef(cloud_name=ref.cloud_name, secret_name=ref.secret_name)
 
 
 def objects(view: View) -> Iterator[Desired]:
-    """The login, imports of what is there, and the project that service users belong to."""
-    given = credentials(view)
+    """The login, imports of what exists, and the project that service users belong to."""
+    ref = credentials(view)
     password = secret.text(view.content(names.ADMIN_SECRET), "password")
     if password is None:
         return
@@ -45,7 +45,7 @@ def objects(view: View) -> Iterator[Desired]:
         ca_bundle=certificates.ca_bundle(view),
     )
     labels = view.labels("korc")
-    yield clouds.clouds(view.sibling(given.secret_name), given.cloud_name, login, labels=labels)
+    yield clouds.clouds(view.sibling(ref.secret_name), ref.cloud_name, login, labels=labels)
     yield imported(view, korc.DOMAIN, DOMAIN, korc.NameFilter(name="Default"))
     imports = view.spec.korc.bootstrap_resources
     if "projects" in imports:

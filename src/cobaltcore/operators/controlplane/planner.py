@@ -58,7 +58,7 @@ CHILDREN = (
     Child(ovn.CLUSTER),
 )
 READ_SECRETS = (names.ADMIN_SECRET, names.certificate_secret(identity.KEYSTONE))
-"""Secrets whose content goes into other objects."""
+"""Secrets whose content is copied into other objects."""
 
 
 class ControlPlanePlanner(Planner[View]):

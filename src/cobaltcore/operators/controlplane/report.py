@@ -65,7 +65,7 @@ def progress(walk: Walk) -> str:
 
 
 def update_phase(walk: Walk) -> UpdatePhase:
-    """What is being updated: the first part that is not ready says so."""
+    """What is being updated: the first part that is not ready."""
     return UPDATE_PHASES.get(phase(walk), "UpdatingServices")
 
 

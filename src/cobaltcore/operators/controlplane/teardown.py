@@ -1,4 +1,4 @@
-"""Deletion of a control plane: nothing goes before what needs it, within a time limit. Pure."""
+"""Deletion of a control plane: nothing is deleted before what needs it, within a time limit. Pure."""
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta
@@ -9,7 +9,7 @@ from cobaltcore.api.credentials import ROTATION
 from cobaltcore.api.foreign import korc
 from cobaltcore.engine import graph
 from cobaltcore.engine.graph import Node
-from cobaltcore.engine.plan import Action, Notice, Plan, Removal
+from cobaltcore.engine.plan import Action, Event, Plan, Removal
 from cobaltcore.engine.verdict import Ready, Waiting
 from cobaltcore.operators.controlplane.parts import PARTS
 from cobaltcore.operators.controlplane.view import View
@@ -31,7 +31,7 @@ def plan(view: View) -> Plan[ControlPlaneStatus]:
     """Delete what may be deleted now; the finalizer is removed with the last of it."""
     left = deletable(view, PARTS).removals
     if not left:
-        return Plan(verdict=Ready("Deleted"), notices=_kept(view), done=True)
+        return Plan(verdict=Ready("Deleted"), events=_kept(view), done=True)
     since = view.now - parse_timestamp(view.live["metadata"]["deletionTimestamp"])
     if since >= LIMIT:
         return _abandon(left)
@@ -79,14 +79,14 @@ def _is_owned(view: View, desired: Desired) -> bool:
     return any(each["uid"] == view.live["metadata"]["uid"] for each in references)
 
 
-def _kept(view: View) -> Sequence[Notice]:
+def _kept(view: View) -> Sequence[Event]:
     desired = [each for node in PARTS if node.enabled_if(view) for each in node.objects(view)]
     kept = sorted(
         f"{each.kind.kind} {each.key.name}"
         for each in desired
         if each.kept and view.observed.get(each.kind, each.key) is not None
     )
-    return [Notice("Normal", "DataKept", f"kept: {', '.join(kept)}")] if kept else []
+    return [Event("Normal", "DataKept", f"kept: {', '.join(kept)}")] if kept else []
 
 
 def _abandon(left: Sequence[Removal]) -> Plan[ControlPlaneStatus]:
@@ -96,7 +96,7 @@ def _abandon(left: Sequence[Removal]) -> Plan[ControlPlaneStatus]:
     text = f"not deleted after {minutes} minutes, left behind: {named}"
     return Plan(
         verdict=Ready("Abandoned"),
-        notices=[Notice("Warning", "TeardownIncomplete", text)],
+        events=[Event("Warning", "TeardownIncomplete", text)],
         actions=[_detachment(each) for each in left if each.kind.group == korc.USER.group],
         done=True,
     )

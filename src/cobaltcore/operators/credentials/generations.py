@@ -1,7 +1,7 @@
 """Application credentials of one user, generation after generation. Pure.
 
 A generation is a K-ORC ApplicationCredential and a Secret of the same name with the secret half.
-The newest one that Keystone knows is handed out; its predecessor goes when every service reports
+The newest one that Keystone knows is handed out; its predecessor is deleted when every service reports
 that it uses the new one, and the grace period is over.
 """
 
@@ -20,7 +20,7 @@ from cobaltcore.engine.desired import secret
 from cobaltcore.runtime.meta import Desired, Key, Kind, Object
 from cobaltcore.runtime.timestamps import parse_timestamp, timestamp
 
-MADE_AT = "c5c3.io/made-at"
+CREATED_AT = "c5c3.io/created-at"
 ROTATE_AFTER = "c5c3.io/rotate-after"
 """Annotation of a CredentialRotation: a credential that is older than this time is replaced now."""
 SECRET_BYTES = 32
@@ -34,7 +34,7 @@ class Generation:
 
     number: int
     name: str
-    made_at: datetime
+    created_at: datetime
     id: str = ""
     expires_at: str = ""
     secret: str = field(default="", repr=False)
@@ -88,7 +88,7 @@ def read(
             Generation(
                 number=int(meta["name"].rpartition("-v")[2]),
                 name=meta["name"],
-                made_at=parse_timestamp(meta["annotations"][MADE_AT]),
+                created_at=parse_timestamp(meta["annotations"][CREATED_AT]),
                 id=status.get("id", "") if available else "",
                 expires_at=obj["spec"]["resource"].get("expiresAt", ""),
                 secret=secret.text(secrets.get(meta["name"]), "value") or "",
@@ -100,7 +100,7 @@ def read(
 
 
 def _is_lacking(roles: frozenset[str], status: Mapping[str, Any]) -> bool:
-    """A credential has the roles that Keystone knew of when it was made, and its caches may be late."""
+    """A credential has the roles that Keystone knew of when it was created, and its caches may be late."""
     reported = (status.get("resource") or {}).get("roles")
     return reported is not None and not roles <= {each.get("id") for each in reported}
 
@@ -113,9 +113,9 @@ def current(known: Sequence[Generation], *, in_hand: str = "") -> Generation | N
 
 
 def next_rotation(spec: CredentialRotationSpec, generation: Generation) -> datetime:
-    """When its successor is made."""
+    """When its successor is created."""
     days = spec.schedule.interval_days - spec.schedule.pre_rotation_days
-    return generation.made_at + timedelta(days=days)
+    return generation.created_at + timedelta(days=days)
 
 
 def due_in(
@@ -125,7 +125,7 @@ def due_in(
     asked: datetime | None,
     now: datetime,
 ) -> timedelta:
-    """When a new generation has to be made: at once if there is none, else at its time or if asked."""
+    """When a new generation has to be created: at once if there is none, else at its time or if asked."""
     staying = [each for each in known if not each.leaving]
     if not staying:
         return timedelta(0)
@@ -135,8 +135,8 @@ def due_in(
         tries = newest.number - max(
             (each.number for each in staying if not each.lacking), default=0
         )
-        times.append(newest.made_at + ANOTHER_TRY * tries)
-    if asked is not None and newest.made_at < asked:
+        times.append(newest.created_at + ANOTHER_TRY * tries)
+    if asked is not None and newest.created_at < asked:
         times.append(asked)
     return max(min(times) - now, timedelta(0))
 
@@ -159,7 +159,7 @@ def successor(
         cloud_credentials_ref=korc.CloudCredentialsRef(cloud_name=CLOUD, secret_name=cloud_secret),
         resource=korc.ApplicationCredentialResource(
             name=key.name,
-            description=f"made for {subject.username}",
+            description=f"created for {subject.username}",
             user_ref=subject.user,
             secret_ref=key.name,
             expires_at=timestamp(expires),
@@ -169,7 +169,7 @@ def successor(
         "name": key.name,
         "namespace": key.namespace,
         "labels": dict(subject.labels),
-        "annotations": {MADE_AT: timestamp(now)},
+        "annotations": {CREATED_AT: timestamp(now)},
     }
     body = {"metadata": meta, "spec": msgspec.to_builtins(wanted)}
     return [
@@ -217,12 +217,12 @@ def outdated(
 
 
 def superseded(known: Sequence[Generation], current: Generation | None) -> list[tuple[Kind, Key]]:
-    """Failed tries but the last: lacking ones after the current one, so nobody has been given them.
+    """Failed tries but the last: lacking ones after the current one, so nobody has received them.
 
     A lacking one before it may have been whole when it was handed out: pods still roll.
     """
-    given = current.number if current else 0
-    tries = [each for each in known if not each.leaving and each.lacking and each.number > given]
+    newest = current.number if current else 0
+    tries = [each for each in known if not each.leaving and each.lacking and each.number > newest]
     return _objects(tries[:-1])
 
 

@@ -8,7 +8,7 @@ from cobaltcore.runtime.meta import Object
 
 
 class Merged(NamedTuple):
-    """The target's content, or everything that stands in its way."""
+    """The target's content, or everything that prevents it."""
 
     data: dict[str, str]
     problems: list[str]

@@ -177,7 +177,7 @@ def _removals(scope: RotationScope, gone: Iterable[tuple[Kind, Key]]) -> list[Re
 def _status(
     scope: RotationScope, known: Sequence[Generation], current: Generation
 ) -> CredentialRotationStatus:
-    created = timestamp(current.made_at)
+    created = timestamp(current.created_at)
     older = [each for each in known if each.number < current.number]
     return CredentialRotationStatus(
         last_rotation=created,

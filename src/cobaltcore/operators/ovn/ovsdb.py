@@ -59,7 +59,7 @@ async def transact(
     except (OSError, TimeoutError, ValueError) as error:
         why = str(error) or f"no answer within {TIMEOUT.total_seconds():g} s"
         raise DatabaseFault(f"{database} at {address}: {why}") from error
-    # A transaction that fails has one more result, which says why.
+    # A transaction that fails has one more result with the reason.
     for result in answer:
         if result and result.get("error"):
             details = result.get("details") or result["error"]

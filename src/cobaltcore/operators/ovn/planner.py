@@ -16,7 +16,7 @@ from cobaltcore.api.foreign.kubernetes import (
 )
 from cobaltcore.api.ovn import CHASSIS, OVNCluster, OVNClusterSpec, OVNClusterStatus
 from cobaltcore.engine import graph, watches
-from cobaltcore.engine.plan import Action, Notice, Plan, Release, Removal
+from cobaltcore.engine.plan import Action, Event, Plan, Release, Removal
 from cobaltcore.engine.planner import Child, Planner, Probe
 from cobaltcore.engine.verdict import Ready, Waiting
 from cobaltcore.engine.watches import CONTENT, OPTIONAL, OURS
@@ -106,12 +106,12 @@ class OVNPlanner(Planner[View]):
                     if each["metadata"].get("deletionTimestamp")
                 ],
             )
-        notices = []
+        events = []
         if scope.spec.deletion_policy == "Retain":
             kept = ", ".join(key.name for key in databases.claims(scope))
             note = f"kept volumes of the databases: {kept}; delete the claims to remove the data"
-            notices.append(Notice("Normal", "DataKept", note))
-        return Plan(verdict=Ready("Deleted"), notices=notices, done=True)
+            events.append(Event("Normal", "DataKept", note))
+        return Plan(verdict=Ready("Deleted"), events=events, done=True)
 
     async def _records(self, scope: View) -> object:
         address = self._southbound(scope)

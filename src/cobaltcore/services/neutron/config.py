@@ -10,7 +10,7 @@ from cobaltcore.engine.desired.inifile import Sections
 from cobaltcore.services.neutron.steps import metadata, ovn
 
 PLUGIN_SECTIONS = ("ml2", "ml2_type_", "ovn", "securitygroup")
-"""How sections begin that are in ml2_conf.ini."""
+"""Prefixes of sections that are in ml2_conf.ini."""
 PEERS = ("nova", "placement")
 """Services that Neutron calls."""
 HELPERS = (
@@ -57,8 +57,8 @@ def render(scope: ServiceScope[NeutronSpec]) -> Config:
 def agent(scope: ServiceScope[NeutronSpec]) -> Config:
     """The configuration of the metadata agents: they log in nowhere."""
     host = service.host(scope.sibling(names.metadata_api("nova")))
-    given = scope.spec.metadata_agent.nova_metadata_url
-    url = urlsplit(given or f"{uwsgi.scheme(scope)}://{host}:8775")
+    configured = scope.spec.metadata_agent.nova_metadata_url
+    url = urlsplit(configured or f"{uwsgi.scheme(scope)}://{host}:8775")
     own = inifile.merge(
         {
             "DEFAULT": {

@@ -31,7 +31,7 @@ class Lifecycle:
 
     user: Identity
 
-    async def make(self) -> None:
+    async def create(self) -> None:
         await self.user.credentials()
         await self.user.secret("password", {"password": "first password"})
         await self.user.managed(korc.DOMAIN, "home", name=self.user.unique("home"))
@@ -39,7 +39,7 @@ class Lifecycle:
             korc.USER, "one", name="one", domainRef="home", passwordRef="password"
         )
 
-    async def is_made(self) -> bool:
+    async def is_created(self) -> bool:
         return await self._settled()
 
     async def change(self) -> None:
@@ -104,7 +104,7 @@ async def _crashes(
     async with identity(client, namespace, keystone) as user:
         lifecycle = Lifecycle(user)
         steps = [
-            (lifecycle.make, lifecycle.is_made),
+            (lifecycle.create, lifecycle.is_created),
             (lifecycle.change, lifecycle.is_changed),
             (lifecycle.end, lifecycle.is_ended),
         ]

@@ -45,7 +45,7 @@ def a_status(
         (a_status(status="HEALTH_ERR"), "HEALTH_ERR: "),
     ],
 )
-def test_the_gate_is_closed_and_says_why(status: dict[str, Any], blocker: str) -> None:
+def test_the_gate_is_closed_and_names_the_reason(status: dict[str, Any], blocker: str) -> None:
     assert not admin.is_clean(status)
     assert health.blockers(status) == blocker
 

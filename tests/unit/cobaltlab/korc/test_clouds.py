@@ -73,7 +73,7 @@ def test_application_credential_by_name_needs_its_user() -> None:
     }
 
 
-def test_certificates_are_checked_unless_the_cloud_says_otherwise() -> None:
+def test_certificates_are_checked_unless_the_cloud_disables_that() -> None:
     assert cloud({"user_id": "u", "password": "p"}).verify
     assert not cloud({"user_id": "u", "password": "p"}, verify=False).verify
 

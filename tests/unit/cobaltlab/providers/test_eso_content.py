@@ -70,7 +70,7 @@ def test_template_merges_when_asked() -> None:
     ("text", "part"),
     [("{{ .user | upper }}", "the lab supports only"), ("{{ .nobody }}", "no key 'nobody'")],
 )
-def test_template_that_cannot_be_filled_says_why(text: str, part: str) -> None:
+def test_error_of_a_template_names_the_reason(text: str, part: str) -> None:
     with pytest.raises(StoreError, match=re.escape(part)):
         content.rendered(Template(data={"a": text}), VALUES)
 

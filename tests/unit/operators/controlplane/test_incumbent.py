@@ -68,7 +68,7 @@ def test_existing_control_planes_can_be_changed_and_deleted(operation: Operation
     assert decision(operation, another("first", BEFORE), another("second", AFTER)).allowed
 
 
-def test_advice_is_given_with_the_decision() -> None:
+def test_advice_comes_with_the_decision() -> None:
     found = decision("CREATE", **{"global": {"monitoring": {"enabled": True}}})
     assert found.allowed
     assert len(found.warnings) == 1

@@ -32,7 +32,7 @@ def test_message_of_the_child_is_passed_on() -> None:
     plane = a_ready_one()
     unready(plane, mariadb.MARIADB, "mariadb", "no space left on volume")
     assert plane.plan().verdict == Waiting(
-        "NotYet", "mariadb: MariaDB 'mariadb': no space left on volume"
+        "NotReady", "mariadb: MariaDB 'mariadb': no space left on volume"
     )
 
 

@@ -83,9 +83,9 @@ def test_deletion_looks_again_at_its_time_limit() -> None:
 def test_what_is_left_at_the_time_limit_is_abandoned_and_named() -> None:
     plan = deleted(for_=teardown.LIMIT).teardown()
     assert plan.done
-    (notice,) = plan.notices
-    assert (notice.type, notice.reason) == ("Warning", "TeardownIncomplete")
-    assert notice.note.startswith("not deleted after 5 minutes, left behind: ")
+    (event,) = plan.events
+    assert (event.type, event.reason) == ("Warning", "TeardownIncomplete")
+    assert event.note.startswith("not deleted after 5 minutes, left behind: ")
 
 
 def test_abandoned_objects_of_keystone_are_detached() -> None:
@@ -100,13 +100,13 @@ def test_abandoned_objects_of_keystone_are_detached() -> None:
 def test_passwords_are_kept_and_named_when_data_is_kept() -> None:
     plane = deleted(policy="Retain")
     carry_out(plane)
-    (notice,) = plane.teardown().notices
-    assert notice.reason == "DataKept"
-    assert "Secret nova-db-credentials" in notice.note
+    (event,) = plane.teardown().events
+    assert event.reason == "DataKept"
+    assert "Secret nova-db-credentials" in event.note
 
 
 def test_nothing_is_kept_when_data_is_deleted() -> None:
     plane = deleted()
     carry_out(plane)
-    assert plane.teardown().notices == []
+    assert plane.teardown().events == []
     assert not [kind for kind, _ in plane.objects if kind == mariadb.MARIADB]

@@ -11,7 +11,7 @@ from cobaltcore.runtime.meta import Key
 
 
 @pytest.mark.parametrize("error", [KeyError("generation"), errors.Unreachable("no response")])
-async def test_worker_goes_on_when_the_report_of_a_failure_fails(error: Exception) -> None:
+async def test_worker_continues_when_the_report_of_a_failure_fails(error: Exception) -> None:
     reconciled = asyncio.Event()
 
     async def reconcile(key: Key) -> timedelta | None:

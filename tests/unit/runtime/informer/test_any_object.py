@@ -41,7 +41,7 @@ async def _reconcile(key: Key) -> None:
 
 
 async def _fed(*found: Object) -> set[Key]:
-    """The keys that are enqueued when a watch begins with these objects."""
+    """The keys that are enqueued when a watch starts with these objects."""
     cluster = Cluster(Client(MemoryServer(*found)))
     informer = cluster.informer(WIDGET)
     informer.add_index("size", _size)

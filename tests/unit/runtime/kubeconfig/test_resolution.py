@@ -31,11 +31,11 @@ def a_home(directory: Path, server: str) -> dict[str, str]:
     return {"HOME": str(directory)}
 
 
-def test_given_file_counts_before_the_environment(tmp_path: Path) -> None:
-    given = a_kubeconfig(tmp_path / "given", cluster={"server": "https://given"})
+def test_named_file_counts_before_the_environment(tmp_path: Path) -> None:
+    named = a_kubeconfig(tmp_path / "named", cluster={"server": "https://named"})
     other = a_kubeconfig(tmp_path / "other", cluster={"server": "https://other"})
 
-    assert kubeconfig.load(given, environ={"KUBECONFIG": str(other)}).server == "https://given"
+    assert kubeconfig.load(named, environ={"KUBECONFIG": str(other)}).server == "https://named"
 
 
 def test_environment_counts_before_the_pod(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ DEADLINE = TIMING.renew_deadline.total_seconds()
 
 
 class Replica:
-    """A candidate whose work writes a Widget whenever the test says so."""
+    """A candidate whose work writes a Widget whenever the test asks for it."""
 
     def __init__(self, server: MemoryServer, clock: FakeClock) -> None:
         self.client = Client(server, clock=clock)
@@ -64,7 +64,7 @@ async def leading(server: MemoryServer, clock: FakeClock) -> AsyncIterator[Repli
     await asyncio.wait({task})
 
 
-async def test_leader_that_renews_goes_on_working() -> None:
+async def test_leader_that_renews_keeps_working() -> None:
     server, clock = MemoryServer(), FakeClock()
     async with leading(server, clock) as replica:
         await clock.advance(10 * DEADLINE)

@@ -160,7 +160,7 @@ async def test_a_silent_stream_is_unreachable() -> None:
                 await anext(pieces)
 
 
-async def test_a_refused_stream_tells_why() -> None:
+async def test_a_refused_stream_reports_why() -> None:
     gone = an_answer(b'{"reason": "Expired", "message": "too old"}', status="410 Gone")
     async with raw_server(answering(gone)) as server, connected(server.url) as wire:
         with pytest.raises(errors.Gone, match="too old"):

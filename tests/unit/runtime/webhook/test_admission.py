@@ -180,7 +180,7 @@ async def test_conversion_calls_the_function_of_the_kind() -> None:
     assert [each["apiVersion"] for each in response["convertedObjects"]] == [wanted, wanted]
 
 
-async def test_conversion_without_a_function_says_so() -> None:
+async def test_conversion_without_a_function_is_an_error() -> None:
     wanted = f"{KEYSTONE.group}/v1"
 
     response = await answered(

@@ -17,12 +17,12 @@ def test_images_in_ceph_are_cloned_by_others() -> None:
 
 
 def test_the_key_is_in_a_secret_with_the_monitors() -> None:
-    carried = planning.rendered(planning.scope(planning.an_object("Glance")))
-    files = planning.secret_texts(carried.secret_files["/etc/ceph"])
+    rendered = planning.rendered(planning.scope(planning.an_object("Glance")))
+    files = planning.secret_texts(rendered.secret_files["/etc/ceph"])
     assert files["ceph.keyring"] == f"[client.glance]\nkey = {openstack.CEPH_KEY}\n"
     assert "mon_host = 10.0.0.1:6789" in files["ceph.conf"]
     assert "keyring = /etc/ceph/ceph.keyring" in files["ceph.conf"]
-    assert openstack.CEPH_KEY not in str(carried.config_map)
+    assert openstack.CEPH_KEY not in str(rendered.config_map)
 
 
 def test_access_to_the_pool_is_proven_with_the_services_own_key() -> None:
@@ -65,8 +65,8 @@ def test_monitors_come_from_rook_where_the_secret_does_not_name_them() -> None:
 
 
 def test_monitors_of_the_spec_come_before_those_of_rook() -> None:
-    given = {"storage__rbd__monitors": ["10.1.0.1:6789", "10.1.0.2:6789"]}
-    files = planning.rendered(planning.scope(planning.an_object("Glance", **given))).secret_files
+    storage = {"storage__rbd__monitors": ["10.1.0.1:6789", "10.1.0.2:6789"]}
+    files = planning.rendered(planning.scope(planning.an_object("Glance", **storage))).secret_files
     text = planning.secret_texts(files["/etc/ceph"])["ceph.conf"]
     assert "mon_host = 10.1.0.1:6789,10.1.0.2:6789" in text
 

@@ -18,7 +18,7 @@ def test_a_rotation_promotes_the_staged_key() -> None:
     assert after == {"0": "new", "1": "writes", "2": "staged"}
 
 
-def test_the_oldest_key_goes_when_there_are_too_many() -> None:
+def test_the_oldest_key_is_deleted_when_there_are_too_many() -> None:
     before = {"0": "staged", "1": "old", "2": "writes"}
     assert keys.rotated(before, 3, lambda: "new") == {"0": "new", "2": "writes", "3": "staged"}
 

@@ -39,7 +39,7 @@ def test_connections_come_from_the_ovn_cluster_where_they_are_not_set() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "whole"),
+    ("configured", "whole"),
     [
         ("tcp:ovn-nb.ovn-system:6641", "tcp:ovn-nb.ovn-system.svc.cluster.local:6641"),
         ("tcp:near:6641", "tcp:near.openstack.svc.cluster.local:6641"),
@@ -49,8 +49,8 @@ def test_connections_come_from_the_ovn_cluster_where_they_are_not_set() -> None:
         ("tcp:10.0.0.1:6641", "tcp:10.0.0.1:6641"),
     ],
 )
-def test_addresses_of_services_become_fully_qualified(given: str, whole: str) -> None:
-    connections = {"enabled": True, "nbConnection": given, "sbConnection": given}
+def test_addresses_of_services_become_fully_qualified(configured: str, whole: str) -> None:
+    connections = {"enabled": True, "nbConnection": configured, "sbConnection": configured}
     known = [
         (SERVICE, {"metadata": {"name": name, "namespace": namespace}})
         for namespace, name in (("ovn-system", "ovn-nb"), ("openstack", "near"))

@@ -43,13 +43,13 @@ def volumes(scope: ServiceScope[GlanceSpec]) -> Iterator[Volume]:
 
 def claimed(scope: ServiceScope[GlanceSpec]) -> Result:
     """Claim the volume. It stays when Glance is deleted, unless that is asked for."""
-    given = scope.spec.storage.file or FileStore()
+    store = scope.spec.storage.file or FileStore()
     spec: dict[str, Any] = {
         "accessModes": _access_modes(scope),
-        "resources": {"requests": {"storage": str(given.size)}},
+        "resources": {"requests": {"storage": str(store.size)}},
     }
-    if given.storage_class is not None:
-        spec["storageClassName"] = given.storage_class
+    if store.storage_class is not None:
+        spec["storageClassName"] = store.storage_class
     key = scope.named("images")
     meta = {"name": key.name, "namespace": key.namespace, "labels": scope.labels()}
     keep = scope.spec.deletion_policy == "Retain"

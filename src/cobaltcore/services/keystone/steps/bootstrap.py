@@ -26,20 +26,20 @@ def bootstrapped(scope: ServiceScope[KeystoneSpec]) -> Result:
 
 def addresses(scope: ServiceScope[KeystoneSpec]) -> dict[str, str]:
     """The identity API as others find it, by interface."""
-    inside = f"{uwsgi.scheme(scope)}://{service.host(scope.key)}:{scope.service.port}/v3"
-    public = scope.spec.bootstrap.public_endpoint or inside
-    return {"internal": inside, "public": public, "admin": inside}
+    internal = f"{uwsgi.scheme(scope)}://{service.host(scope.key)}:{scope.service.port}/v3"
+    public = scope.spec.bootstrap.public_endpoint or internal
+    return {"internal": internal, "public": public, "admin": internal}
 
 
 def command(scope: ServiceScope[KeystoneSpec]) -> tuple[str, ...]:
     """The password comes from the environment: a command line is for all to see."""
-    given = scope.spec.bootstrap
+    settings = scope.spec.bootstrap
     urls = [f"--bootstrap-{name}-url={url}" for name, url in addresses(scope).items()]
     return (
         "keystone-manage",
         "bootstrap",
-        f"--bootstrap-username={given.admin_user}",
-        f"--bootstrap-region-id={given.region}",
+        f"--bootstrap-username={settings.admin_user}",
+        f"--bootstrap-region-id={settings.region}",
         "--bootstrap-service-name=keystone",
         *urls,
     )

@@ -1,4 +1,4 @@
-"""Fernet and credential keys: made once, rotated on schedule, read by pods without a restart. Pure.
+"""Fernet and credential keys: created once, rotated on schedule, read by pods without a restart. Pure.
 
 Keystone names keys by number: 0 is staged (it will write next), the highest number writes, the
 others still read. A rotation promotes the staged key and drops the oldest beyond the limit.
@@ -37,7 +37,7 @@ def volumes(scope: ServiceScope[KeystoneSpec]) -> Iterator[Volume]:
 
 
 def fernet(scope: ServiceScope[KeystoneSpec]) -> Result:
-    """Keys that tokens are made with."""
+    """Keys that tokens are encrypted with."""
     found = _keys(scope, "fernet-keys", scope.spec.fernet)
     rotated_at = found.objects[0].body["metadata"]["annotations"][names.ROTATED_AT]
     return replace(found, status={"last_key_rotation": rotated_at})

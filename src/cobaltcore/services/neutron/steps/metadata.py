@@ -20,14 +20,14 @@ NOVA = "nova"
 
 def secret_name(spec: NeutronSpec) -> str:
     """The Secret that agents and Nova share."""
-    given = spec.metadata_agent.shared_secret_ref
-    return given.name if given is not None else names.metadata_secret(NOVA)
+    ref = spec.metadata_agent.shared_secret_ref
+    return ref.name if ref is not None else names.metadata_secret(NOVA)
 
 
 def secret_key(spec: NeutronSpec) -> str:
     """Its key in that Secret."""
-    given = spec.metadata_agent.shared_secret_ref
-    return (given.key if given is not None else None) or names.METADATA_SECRET_KEY
+    ref = spec.metadata_agent.shared_secret_ref
+    return (ref.key if ref is not None else None) or names.METADATA_SECRET_KEY
 
 
 def needs(spec: NeutronSpec) -> Iterator[SecretNeed]:
@@ -38,7 +38,7 @@ def needs(spec: NeutronSpec) -> Iterator[SecretNeed]:
 
 
 def references(key: Key, spec: NeutronSpec) -> Iterator[tuple[Kind, Key]]:
-    """The Secret that Nova makes."""
+    """The Secret that Nova creates."""
     if spec.metadata_agent.enabled:
         yield SECRET, Key(key.namespace, secret_name(spec))
 

@@ -39,24 +39,24 @@ def is_used(scope: ServiceScope[NeutronSpec]) -> bool:
 
 def references(key: Key, spec: NeutronSpec) -> Iterator[tuple[Kind, Key]]:
     """Services that the spec names; the OVNCluster and its certificate, if it leaves them to it."""
-    for given in (spec.ovn.nb_connection, spec.ovn.sb_connection):
-        for each in given.split(",") if given is not None else ():
+    for connection in (spec.ovn.nb_connection, spec.ovn.sb_connection):
+        for each in connection.split(",") if connection is not None else ():
             meant = _service(_parts(each)[1], key.namespace)
             if meant is not None:
                 yield SERVICE, meant
     if spec.ovn.nb_connection is None or spec.ovn.tls_secret_ref is None:
         cluster = cluster_key(key, spec)
         yield ovn.CLUSTER, cluster
-        # Without a look at the cluster this is the Secret that it makes by itself.
+        # Without a look at the cluster this is the Secret that it creates by itself.
         yield SECRET, Key(cluster.namespace, names.certificate_secret(cluster.name))
 
 
 def cluster_key(key: Key, spec: NeutronSpec) -> Key:
     """The OVNCluster whose endpoints are used."""
-    given = spec.ovn.cluster_ref
-    if given is None:
+    ref = spec.ovn.cluster_ref
+    if ref is None:
         return DEFAULT_CLUSTER
-    return Key(given.namespace or key.namespace, given.name)
+    return Key(ref.namespace or key.namespace, ref.name)
 
 
 def connections(scope: ServiceScope[NeutronSpec]) -> Connections:
@@ -132,17 +132,17 @@ def connected(scope: ServiceScope[NeutronSpec]) -> Result:
 
 
 def _tls_secret(scope: ServiceScope[NeutronSpec]) -> Key:
-    given = scope.spec.ovn.tls_secret_ref
-    if given is not None:
-        return scope.sibling(given.name)
+    ref = scope.spec.ovn.tls_secret_ref
+    if ref is not None:
+        return scope.sibling(ref.name)
     cluster = cluster_key(scope.key, scope.spec)
     return Key(cluster.namespace, names.certificate_secret(cluster.name))
 
 
-def _qualified(scope: ServiceScope[NeutronSpec], given: str) -> str:
+def _qualified(scope: ServiceScope[NeutronSpec], configured: str) -> str:
     """Connections with the whole names of Services: Open vSwitch knows no search list."""
     found = []
-    for each in given.split(","):
+    for each in configured.split(","):
         protocol, host, port = _parts(each)
         meant = _service(host, scope.namespace)
         # Two words may be a name of the outside world as well.

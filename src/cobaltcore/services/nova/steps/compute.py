@@ -69,9 +69,9 @@ def uses_ceph(scope: ServiceScope[NovaSpec]) -> bool:
 
 def volume_keys(scope: ServiceScope[NovaSpec]) -> dict[str, SecretKeyRef]:
     """Ceph users whose volumes servers attach, and where their keys are."""
-    given = scope.spec.compute.volume_keys
-    if given is not None:
-        return {each.user: each.secret_ref for each in given}
+    configured = scope.spec.compute.volume_keys
+    if configured is not None:
+        return {each.user: each.secret_ref for each in configured}
     found = scope.observed.get(cinder.KIND, scope.sibling(CINDER))
     backends = msgspec.convert(found, cinder.Cinder).spec.backends if found else None
     pools = [each.rbd for each in backends or () if each.rbd is not None]

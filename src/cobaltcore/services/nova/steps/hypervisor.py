@@ -48,10 +48,10 @@ def issuer(scope: ServiceScope[NovaSpec]) -> IssuerRef | None:
 
 
 def image(scope: ServiceScope[NovaSpec]) -> Image:
-    """Given, or that of the newest release from where Nova's image comes."""
-    given: Image | None = scope.spec.compute.libvirt_image
-    if given is not None:
-        return given
+    """That of the spec, or that of the newest release from where Nova's image comes."""
+    configured: Image | None = scope.spec.compute.libvirt_image
+    if configured is not None:
+        return configured
     registry = scope.image.repository.rpartition("/")[0]
     tag = releases.image_tag(COMPONENT, releases.newest())
     return Image(repository=f"{registry}/{COMPONENT}" if registry else COMPONENT, tag=tag)
@@ -60,18 +60,18 @@ def image(scope: ServiceScope[NovaSpec]) -> Image:
 def _objects(scope: ServiceScope[NovaSpec]) -> Iterator[Desired]:
     compute = scope.spec.compute
     nodes = _nodes(scope)
-    given = libvirt.Libvirt(
+    settings = libvirt.Libvirt(
         image(scope),
         PodSettings(node_selector=compute.node_selector, tolerations=compute.tolerations),
         scope.spec.image_pull_secrets,
         issuer(scope),
         [each["metadata"]["name"] for each in nodes],
     )
-    for each in libvirt.objects(scope.named(COMPONENT), given, labels=scope.labels(COMPONENT)):
+    for each in libvirt.objects(scope.named(COMPONENT), settings, labels=scope.labels(COMPONENT)):
         if each.kind != CERTIFICATE:
             yield each
         elif nodes:
-            # Nova tells libvirt the addresses of nodes, not their names.
+            # Nova connects to libvirt by the addresses of nodes, not their names.
             spec = {**each.body["spec"], "ipAddresses": sorted(map(_address, nodes))}
             yield each._replace(body={**each.body, "spec": spec})
 

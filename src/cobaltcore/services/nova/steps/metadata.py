@@ -18,7 +18,7 @@ def secret_value(scope: ServiceScope[NovaSpec]) -> str:
     return access.value(scope, reference.name, reference.key or names.METADATA_SECRET_KEY)
 
 
-def given(spec: NovaSpec) -> Iterator[SecretNeed]:
+def needs(spec: NovaSpec) -> Iterator[SecretNeed]:
     """The Secret, if the spec names one."""
     reference = spec.metadata.shared_secret_ref
     if reference is not None:
@@ -27,6 +27,6 @@ def given(spec: NovaSpec) -> Iterator[SecretNeed]:
 
 
 def own(instance: str, spec: NovaSpec) -> Iterator[SecretNeed]:
-    """The Secret that is made if the spec names none."""
+    """The Secret that is created if the spec names none."""
     if spec.metadata.shared_secret_ref is None:
         yield SecretNeed(names.metadata_secret(instance), KEYS, "metadata")

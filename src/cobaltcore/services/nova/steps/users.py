@@ -17,7 +17,7 @@ def credentials(spec: NovaSpec) -> dict[str, str]:
     """
     own: str = spec.keystone.app_credential_ref.secret
     users: ServiceAuth = spec.service_auth or ServiceAuth()
-    given = {
+    refs = {
         "placement": users.placement_service_user_ref,
         "neutron": users.neutron_service_user_ref,
         "cinder": users.cinder_service_user_ref,
@@ -25,7 +25,7 @@ def credentials(spec: NovaSpec) -> dict[str, str]:
     }
     return {
         name: f"{user.name}-keystone-credentials" if user is not None else own
-        for name, user in given.items()
+        for name, user in refs.items()
     }
 
 
