@@ -32,7 +32,7 @@ INSTEAD = {
     "means =|class means|carried =|class (?:carried|scene)": "Tools, RenderedConfig, Report, Context",
     "notices": "events, enqueues",
     "troubles?": "pod failure, failure reason",
-    "the switch(?!-over| over)": "ovs-vswitchd, Open vSwitch",
+    "the switch(?! over)": "ovs-vswitchd, Open vSwitch",
     "stands for": "matches, replaces, is",
     "stands in": "prevents",
     "stands still": "stops",

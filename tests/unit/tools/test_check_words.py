@@ -45,3 +45,28 @@ def test_words_of_a_term_may_be_joined(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("text", [f"{OLD_WORD}s that", "nameserver 10.96.0.10", "recommended"])
 def test_longer_words_are_accepted(tmp_path: Path, text: str) -> None:
     assert complaints(tmp_path, "docs/a.md", text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gi" + "ven = spec.tls",
+        "if gi" + "ven is None:",
+        "the sw" + "itch of a node",
+        "Not" + "Yet",
+    ],
+)
+def test_everyday_words_for_terms_are_found(tmp_path: Path, text: str) -> None:
+    assert len(complaints(tmp_path, "src/a.py", text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["from hypothesis import given", "@given(values)", "no name is given", "switch-over"]
+)
+def test_the_same_words_with_their_usual_meaning_are_accepted(tmp_path: Path, text: str) -> None:
+    assert complaints(tmp_path, "src/a.py", text) == []
+
+
+def test_all_folders_and_pages_that_people_read_are_checked() -> None:
+    checked = {path.parts[0] for path in check_words.files(check_words.ROOT)}
+    assert {"README.md", "CONTRIBUTING.md", "images", "releases", "tools", "src"} <= checked
