@@ -186,5 +186,5 @@ def _probes(scope: AnyScope, workload: Workload, port: int) -> Probes:
 
 
 def _exec_probes(command: tuple[str, ...]) -> Probes:
-    """An agent may wait long for what it needs on its node: a restart would not help it."""
-    return probes.by_command(*command, startup_seconds=600) if command else Probes()
+    """A program may wait long for what it needs, or one backend of many: no restart helps."""
+    return probes.by_command(*command, startup_seconds=24 * 3600) if command else Probes()

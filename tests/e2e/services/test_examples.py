@@ -61,6 +61,12 @@ def test_no_control_plane_exists(lab: Lab, applied: dict[str, Object]) -> None:
 def test_the_services_work_together(lab: Lab, applied: dict[str, Object], cloud: Cloud) -> None:
     for each in applied.values():
         _status_when_ready(lab, each)
+    # Ready means usable: no program without a port is waited for from here on.
+    computes = cloud.get("compute", "service", "list")
+    assert {each["Host"] for each in computes if each["Binary"] == "nova-compute"} == set(NODES)
+    volumes = cloud.get("volume", "service", "list")
+    assert {each["Binary"] for each in volumes} == {"cinder-scheduler", "cinder-volume"}
+    assert [each for each in (*computes, *volumes) if each["State"] != "up"] == []
     assert cloud.get("token", "issue")["id"]
     catalogue = {each["Name"]: each["Endpoints"] for each in cloud.get("catalog", "list")}
     for kind in SERVICES:
@@ -77,8 +83,6 @@ def test_the_services_work_together(lab: Lab, applied: dict[str, Object], cloud:
 
     agents = cloud.get("network", "agent", "list")
     assert {each["Host"] for each in agents if each["Alive"]} == set(NODES)
-    computes = cloud.get("compute", "service", "list", "--service", "nova-compute")
-    assert {each["Host"] for each in computes if each["State"] == "up"} == set(NODES)
     assert len(cloud.get("hypervisor", "list")) == len(NODES)
 
 

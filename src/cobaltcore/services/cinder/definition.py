@@ -9,10 +9,12 @@ from cobaltcore.services.cinder.steps import backends
 
 def workloads(scope: ServiceScope[CinderSpec]) -> tuple[Workload, ...]:
     """The API, the scheduler, and the pods that talk to the backends, if there are any."""
+    names = [each.name for each in backends.backends(scope)]
     volume = Workload(
         "volume",
         scope.spec.volume.replicas,
-        command=("cinder-volume",),
+        command=("cobalt-agent", "cinder", "service", "cinder-volume"),
+        readiness=("cobalt-agent", "ready", "cinder", "service", "volume", *names),
         settings=scope.spec.volume,
         # Volumes belong to a host: whichever pod runs is that host.
         environment={"OS_DEFAULT__HOST": scope.named("volume").name},
@@ -29,7 +31,8 @@ def workloads(scope: ServiceScope[CinderSpec]) -> tuple[Workload, ...]:
         Workload(
             "scheduler",
             scope.spec.scheduler.replicas,
-            command=("cinder-scheduler",),
+            command=("cobalt-agent", "cinder", "service", "cinder-scheduler"),
+            readiness=("cobalt-agent", "ready", "cinder", "service", "scheduler"),
             settings=scope.spec.scheduler,
             environment={"OS_DEFAULT__HOST": scope.named("scheduler").name},
         ),

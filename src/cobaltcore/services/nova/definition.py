@@ -26,7 +26,8 @@ def workloads(scope: ServiceScope[NovaSpec]) -> tuple[Workload, ...]:
         Workload(
             f"conductor{cell.suffix}",
             scope.spec.conductor.replicas,
-            command=("nova-conductor",),
+            command=("cobalt-agent", "nova", "service", "nova-conductor"),
+            readiness=("cobalt-agent", "ready", "nova", "service", "conductor"),
             condition="ConductorReady",
             settings=scope.spec.conductor,
             environment={"OS_DEFAULT__HOST": scope.named(f"conductor{cell.suffix}").name},
@@ -44,7 +45,8 @@ def workloads(scope: ServiceScope[NovaSpec]) -> tuple[Workload, ...]:
         Workload(
             "scheduler",
             scope.spec.scheduler.replicas,
-            command=("nova-scheduler",),
+            command=("cobalt-agent", "nova", "service", "nova-scheduler"),
+            readiness=("cobalt-agent", "ready", "nova", "service", "scheduler"),
             condition="SchedulerReady",
             settings=scope.spec.scheduler,
             environment={"OS_DEFAULT__HOST": scope.named("scheduler").name},

@@ -105,7 +105,8 @@ def _workload(
         options = (*options, "--config-dir", NODE_DIR)
     return Workload(
         f"compute{cell.suffix}",
-        command=("nova-compute", *options),
+        command=("cobalt-agent", "nova", "service", "nova-compute", *options),
+        readiness=("cobalt-agent", "ready", "nova", "service", "compute"),
         condition="ComputeReady",
         needs=("ConductorReady", "LibvirtReady"),
         config="compute",
