@@ -15,6 +15,7 @@ from cobaltcore.api.base import (
     Url,
     checked,
     list_map,
+    list_set,
 )
 from cobaltcore.api.options import ExtraConfig, IniSection, Options, PolicyRules
 from cobaltcore.api.pods import PodSettings, PullSecrets
@@ -292,6 +293,23 @@ class Tls(Struct):
     """Existing Secret with the keys tls.crt, tls.key and ca.crt, instead of an issuer."""
 
 
+class EndpointTls(Tls):
+    """TLS of the service's endpoint."""
+
+    __rules__: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!(has(self.hosts) && has(self.secretRef))",
+            "tls.hosts: cannot be added to the certificate of secretRef; "
+            "put them into that certificate",
+            "hosts",
+        ),
+    )
+
+    hosts: Annotated[list[Host], Meta(max_length=16), list_set()] | None = None
+    """Further names and addresses of the endpoint that the certificate is valid for, such as those
+    of a load balancer."""
+
+
 class ServiceSpec(PodSettings):
     """What all OpenStack services have in common."""
 
@@ -312,7 +330,7 @@ class ServiceSpec(PodSettings):
     pre_stop_sleep_seconds: Annotated[int, Meta(ge=0, le=600)] | None = None
     """Seconds that a terminating pod keeps serving, until its address is out of all load
     balancers. Unset: 5."""
-    tls: Tls | None = None
+    tls: EndpointTls | None = None
     """TLS of the service's endpoint. Unset: http."""
     policy_overrides: Policy | None = None
     """Policy rules of the service that replace the defaults."""

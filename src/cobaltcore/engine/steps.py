@@ -58,8 +58,8 @@ def endpoint_certificate(scope: AnyScope) -> Result:
     apis = [workloads.address(scope, each.component) for each in scope.workloads if each.module]
     wanted = certificate.certificate(
         key,
-        service=scope.key,
-        others=[each for each in apis if each != scope.key],
+        services=[scope.key, *(each for each in apis if each != scope.key)],
+        hosts=tls.hosts or (),
         secret=key.name,
         issuer=tls.issuer_ref,
         labels=scope.labels(),

@@ -1,8 +1,9 @@
 """Who signs the certificates of a control plane, and what its clients trust. Pure."""
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
-from cobaltcore.api.blocks import IssuerRef, SecretKeyRef, Tls
+from cobaltcore.api.blocks import EndpointTls, IssuerRef, SecretKeyRef, Tls
 from cobaltcore.api.foreign import certmanager
 from cobaltcore.engine.desired import names, secret
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting
@@ -35,6 +36,20 @@ def tls(view: View) -> Tls | None:
     if not is_own(view):
         return view.spec.global_.tls
     return Tls(enabled=True, issuer_ref=IssuerRef(name=ISSUER, kind="Issuer"))
+
+
+def endpoint_tls(view: View, public: str | None) -> EndpointTls | None:
+    """As above, for a service whose certificate is also valid for the host of its public URL."""
+    whole = tls(view)
+    if whole is None:
+        return None
+    host = urlsplit(public).hostname if public and public.startswith("https://") else None
+    return EndpointTls(
+        enabled=whole.enabled,
+        issuer_ref=whole.issuer_ref,
+        secret_ref=whole.secret_ref,
+        hosts=[host] if host and whole.secret_ref is None else None,
+    )
 
 
 def objects(view: View) -> Iterator[Desired]:

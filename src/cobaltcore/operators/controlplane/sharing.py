@@ -44,7 +44,7 @@ def shared(view: View, settings: ServiceToggle) -> dict[str, Any]:
         "tolerations": settings.tolerations,
         "priority_class_name": settings.priority_class_name,
         "image_pull_secrets": whole.image_pull_secrets,
-        "tls": certificates.tls(view),
+        "tls": certificates.endpoint_tls(view, settings.public_endpoint),
         "policy_overrides": policy(whole.policy_overrides, settings.policy_overrides),
         "extra_config": merged_config(whole.extra_config, settings.extra_config),
         "deletion_policy": view.spec.deletion_policy,

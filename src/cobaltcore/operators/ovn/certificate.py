@@ -32,7 +32,7 @@ def objects(view: View) -> Iterator[Desired]:
         issuer = IssuerRef(name=view.named("ca").name, kind="Issuer")
     built = certificate.certificate(
         view.sibling(view.tls_secret),
-        service=view.sibling(view.spec.neutron_integration.nb_connection.service.name),
+        services=[view.sibling(view.spec.neutron_integration.nb_connection.service.name)],
         secret=view.tls_secret,
         issuer=issuer,
         labels=view.labels(COMPONENT),
