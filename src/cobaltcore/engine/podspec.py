@@ -186,5 +186,10 @@ def _probes(scope: AnyScope, workload: Workload, port: int) -> Probes:
 
 
 def _exec_probes(command: tuple[str, ...]) -> Probes:
-    """A program may wait long for what it needs, or one backend of many: no restart helps."""
-    return probes.by_command(*command, startup_seconds=24 * 3600) if command else Probes()
+    """A program may wait long for what it needs, or one backend of many: no restart helps.
+
+    Each probe starts a Python; several programs start at once, on nodes that are busy then.
+    """
+    if not command:
+        return Probes()
+    return probes.by_command(*command, startup_seconds=24 * 3600, interval_seconds=3)

@@ -76,14 +76,20 @@ class Probes:
         return {name: probe.body() for name, probe in named.items() if probe is not None}
 
 
-def by_command(*command: str, startup_seconds: int = 120, liveness: Probe | None = None) -> Probes:
+def by_command(
+    *command: str,
+    startup_seconds: int = 120,
+    interval_seconds: int = 1,
+    liveness: Probe | None = None,
+) -> Probes:
     """Startup and readiness by one command: often while the program starts, seldom later.
 
     The kubelet detects without a probe that a program has ended, and each probe costs a process.
     """
     check = Probe(Exec(command), timeout_seconds=10)
+    attempts = startup_seconds // interval_seconds
     return Probes(
-        startup=replace(check, period_seconds=1, failure_threshold=startup_seconds),
+        startup=replace(check, period_seconds=interval_seconds, failure_threshold=attempts),
         readiness=replace(check, period_seconds=30, failure_threshold=3),
         liveness=liveness,
     )
