@@ -105,6 +105,7 @@ def _ovn_cluster(simulated: Simulation) -> None:
     endpoints = {"northbound": "ssl:10.96.0.7:6641", "southbound": "ssl:10.96.0.8:6642"}
     meta = {"name": "ovn", "namespace": "ovn-system", "generation": 1}
     simulated.add(CLUSTER, {"metadata": meta, "status": {"endpoints": endpoints}})
+    simulated.grant("ovn-system", CLUSTER, SECRET)
 
 
 def _sources(simulated: Simulation) -> None:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from cobaltcore.api.foreign import certmanager, korc, mariadb, rabbitmq, rook, valkey
+from cobaltcore.api.foreign import certmanager, gateway, korc, mariadb, rabbitmq, rook, valkey
 from cobaltcore.engine import registry
 from cobaltcore.engine.context import Context
 from cobaltcore.engine.desired.names import PART_OF
@@ -43,6 +43,7 @@ FOREIGN = (
     korc.USER,
     korc.ROLE_ASSIGNMENT,
     korc.APPLICATION_CREDENTIAL,
+    gateway.REFERENCE_GRANT,
 )
 
 

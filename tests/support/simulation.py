@@ -15,7 +15,9 @@ import msgspec
 
 from cobaltcore.api.credentials import AGGREGATE
 from cobaltcore.api.foreign import certmanager, eso
+from cobaltcore.api.foreign.gateway import REFERENCE_GRANT
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, ENDPOINT_SLICE, SECRET, SERVICE
+from cobaltcore.engine import grants
 from cobaltcore.engine.observed import Observed
 from cobaltcore.engine.plan import Plan
 from cobaltcore.engine.planner import Planner
@@ -51,7 +53,7 @@ class Simulation:
         return self.planner.scope(
             live=self.live,
             resource=msgspec.convert(self.live, self.planner.resource),
-            observed=Observed(self._get, self._find, self._list, self._contents()),
+            observed=Observed(self._get, self._find, self._list, self._contents(), self._permit),
             now=self.now,
             random=random,
             answers=self.answers,
@@ -66,6 +68,7 @@ class Simulation:
     def apply(self, plan: Plan[Any]) -> None:
         """Create what a plan wants, ready at once, and what follows from it."""
         for each in plan.objects:
+            assert each.key.namespace == self.live["metadata"]["namespace"], each.key
             known = (each.kind, each.key)
             if each.once and known in self.desired:
                 continue
@@ -89,6 +92,17 @@ class Simulation:
     def add(self, kind: Kind, obj: Object) -> None:
         self.objects[kind, key_of(obj)] = obj
 
+    def grant(self, namespace: str, *kinds: Kind) -> None:
+        """Let objects of the planner's kind refer to objects of another namespace."""
+        own = self.planner.kind
+        here = self.live["metadata"]["namespace"]
+        spec = {
+            "from": [{"group": own.group, "kind": own.kind, "namespace": here}],
+            "to": [{"group": kind.group, "kind": kind.kind} for kind in kinds],
+        }
+        meta = {"name": "granted", "namespace": namespace}
+        self.add(REFERENCE_GRANT, {"metadata": meta, "spec": spec})
+
     def add_secret(self, key: Key) -> None:
         """A Secret that somebody else created."""
         self.objects.setdefault((SECRET, key), external_secret(key))
@@ -102,6 +116,12 @@ class Simulation:
         for kind, key in self.planner.references(scope.key, scope.spec):
             if kind not in (SECRET, CONFIG_MAP) and (kind, key) not in self.objects:
                 self.add(kind, ready(_referenced(kind, key), owner=None))
+
+    def _permit(self, kind: Kind, key: Key) -> None:
+        namespace = self.live["metadata"]["namespace"]
+        if grants.crosses(namespace, kind, key):
+            found = self._list(REFERENCE_GRANT, key.namespace)
+            grants.check(self.planner.kind, namespace, kind, key, found)
 
     def _get(self, kind: Kind, key: Key) -> Object | None:
         return self.objects.get((kind, key))

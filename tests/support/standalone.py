@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from cobaltcore.api import cinder, glance
 from cobaltcore.api.blocks import IssuerRef, Tls
 from cobaltcore.api.controlplane import ControlPlane, ControlPlaneSpec, Global
 from cobaltcore.api.foreign import kubernetes, mariadb, rabbitmq
 from cobaltcore.api.foreign.certmanager import CERTIFICATE
+from cobaltcore.api.foreign.gateway import REFERENCE_GRANT
+from cobaltcore.engine import references
 from cobaltcore.engine.desired import database, messaging, names, secret
 from cobaltcore.engine.observed import Observed
 from cobaltcore.engine.verdict import Ready, Verdict
@@ -21,8 +24,9 @@ from cobaltcore.operators.controlplane.parts import PARTS
 from cobaltcore.operators.controlplane.planner import CHILDREN
 from cobaltcore.operators.controlplane.view import View
 from cobaltcore.runtime.meta import Desired, Key, Kind, Object, ObjectMeta, key_of
+from cobaltlab.providers import crds
 from tests.support import lab_examples, lab_providers, workloads
-from tests.support.lab import Lab, eventually
+from tests.support.lab import CommandFailed, Lab, eventually
 from tests.support.lab_ceph import LabCeph
 
 NAMESPACE = "openstack"
@@ -61,6 +65,7 @@ class Administrator:
             Desired(kubernetes.NAMESPACE, {"metadata": {"name": each}}) for each in namespaces
         )
         self._send(lab_providers.example("certificates"))
+        self._grant_monitors()
         self.apply(_certificate(namespace) for namespace in (NAMESPACE, OVN_NAMESPACE))
         ceph = LabCeph(self.lab, CEPH_NAMESPACE, {})
         ceph.create()
@@ -121,6 +126,28 @@ class Administrator:
     def _send(self, objects: Iterable[Any]) -> None:
         if text := workloads.text(*objects):
             self.lab.kubectl("apply", "-f", "-", input=text)
+
+    def _grant_monitors(self) -> None:
+        """Let image and volume services read the monitors of the Ceph in another namespace."""
+        self._send(crds.manifests([REFERENCE_GRANT], provider="administrator"))
+        spec = {
+            "from": [
+                {"group": kind.group, "kind": kind.kind, "namespace": NAMESPACE}
+                for kind in (glance.KIND, cinder.KIND)
+            ],
+            "to": [{"group": "", "kind": "ConfigMap", "name": references.MONITORS}],
+        }
+        meta = {"name": "monitors", "namespace": CEPH_NAMESPACE}
+        grant = Desired(REFERENCE_GRANT, {"metadata": meta, "spec": spec})
+        eventually(lambda: self._is_accepted(grant), "the grant is accepted")
+
+    def _is_accepted(self, wanted: Desired) -> bool:
+        """Whether an object could be created: its CRD may not be established yet."""
+        try:
+            self.apply([wanted])
+        except CommandFailed:
+            return False
+        return True
 
     def _wait_for_accounts(self) -> None:
         wait = ("wait", "-n", NAMESPACE, "--all", "--for=condition=Ready", "--timeout=60s")

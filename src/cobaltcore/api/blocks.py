@@ -62,7 +62,7 @@ class Ref(Struct):
 
 
 class NamespacedRef(Struct):
-    """Another object, in this or another namespace."""
+    """Another object, in this or another namespace, which has to permit it with a ReferenceGrant."""
 
     name: Name
     """Name of the object."""

@@ -17,12 +17,16 @@ class Observed:
     list_all: Callable[[Kind, str], Iterable[Object]] = lambda kind, namespace: ()
     contents: Contents = field(default_factory=dict)
     """Secrets and ConfigMaps with their data, as far as they exist."""
+    permit: Callable[[Kind, Key], None] = lambda kind, key: None
+    """Raises InputInvalid if the object belongs to a namespace that has not granted access."""
 
     def get(self, kind: Kind, key: Key) -> Object | None:
+        self.permit(kind, key)
         return self.lookup(kind, key)
 
     def content(self, kind: Kind, key: Key) -> Object | None:
         """A Secret or ConfigMap with its data, or None."""
+        self.permit(kind, key)
         return self.contents.get((kind, key))
 
     def find(self, kind: Kind, index: str, value: str) -> list[Object]:

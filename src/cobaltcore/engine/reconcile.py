@@ -13,14 +13,15 @@ from typing import Generic
 
 import msgspec
 
+from cobaltcore.api.foreign.gateway import REFERENCE_GRANT
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP
-from cobaltcore.engine import report
+from cobaltcore.engine import grants, report
 from cobaltcore.engine.context import Context
 from cobaltcore.engine.observed import Contents, Observed
 from cobaltcore.engine.plan import Action, Plan, Removal
 from cobaltcore.engine.planner import Planner, Probe, ScopeT
 from cobaltcore.engine.scope import Answer
-from cobaltcore.engine.verdict import Blocked
+from cobaltcore.engine.verdict import Blocked, InputInvalid
 from cobaltcore.runtime import errors, fence, finalizers, status
 from cobaltcore.runtime.apply import Applier, ResourceConflict
 from cobaltcore.runtime.changeset import ChangeSet
@@ -88,7 +89,11 @@ class Reconciler(Generic[ScopeT]):
             await self._reporter.rejected(live, report.verdict_of(error))
 
     async def _converge(self, live: Object, scope: ScopeT) -> timedelta | None:
-        plan = self._planner.plan(scope)
+        try:
+            plan = self._planner.plan(scope)
+        except InputInvalid as refused:
+            await self._reporter.rejected(live, refused.verdict)
+            return None
         try:
             changes = await self._apply(live, plan)
         except ResourceConflict as conflict:
@@ -120,12 +125,12 @@ class Reconciler(Generic[ScopeT]):
         scope = self._planner.scope(
             live=live,
             resource=resource,
-            observed=self._caches(),
+            observed=self._caches(key_of(live).namespace),
             now=self._clock.now(),
             random=os.urandom,
             changes=changes,
         )
-        contents = await self._read(self._planner.contents(scope))
+        contents = await self._read(scope.observed, self._planner.contents(scope))
         if before is not None and before.observed.contents == contents:
             # The same input renders the same configuration.
             scope = replace(scope, memo=before.memo)
@@ -134,17 +139,33 @@ class Reconciler(Generic[ScopeT]):
             return replace(scope, answers=before.answers)
         return replace(scope, answers=await self._ask(scope))
 
-    def _caches(self) -> Observed:
+    def _caches(self, namespace: str) -> Observed:
         informer = self._cluster.informer
         return Observed(
             lambda kind, key: informer(kind).get(key),
             lambda kind, index, value: informer(kind).find(index, value),
             lambda kind, namespace: informer(kind).objects(namespace),
+            permit=lambda kind, key: self._permit(namespace, kind, key),
         )
 
-    async def _read(self, wanted: Iterable[tuple[Kind, Key]]) -> Contents:
+    def _permit(self, namespace: str, kind: Kind, key: Key) -> None:
+        if grants.crosses(namespace, kind, key):
+            known = self._cluster.informer(REFERENCE_GRANT) if self._asks_for_grants else None
+            found = known.objects(key.namespace) if known is not None else ()
+            grants.check(self._planner.kind, namespace, kind, key, found)
+
+    @property
+    def _asks_for_grants(self) -> bool:
+        return any(watch.kind == REFERENCE_GRANT for watch in self._planner.watches)
+
+    async def _read(self, observed: Observed, wanted: Iterable[tuple[Kind, Key]]) -> Contents:
         found: dict[tuple[Kind, Key], Object] = {}
         for kind, key in dict.fromkeys(wanted):
+            try:
+                observed.permit(kind, key)
+            except InputInvalid:
+                # Planning reports it, if it uses the reference at all.
+                continue
             content = await self._cluster.read(kind, key)
             if content is not None:
                 found[kind, key] = content

@@ -110,6 +110,7 @@ def _watches(service: AnyService) -> Iterator[Watch]:
     for child in CHILDREN:
         yield watches.labelled(child.kind, service.name, child.scope)
         yield watches.referenced(child.kind, child.scope)
+    yield watches.granted()
     yield watches.referenced(mariadb.MARIADB, OPTIONAL)
     yield watches.referenced(STATEFUL_SET)
     for kind, scope in service.watches.items():

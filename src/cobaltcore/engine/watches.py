@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from cobaltcore.api.foreign.gateway import REFERENCE_GRANT
 from cobaltcore.api.foreign.kubernetes import POD
-from cobaltcore.engine import podfailures
+from cobaltcore.engine import grants, podfailures
 from cobaltcore.engine.desired import names
 from cobaltcore.engine.planner import Watch
 from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, WatchScope, key_of
@@ -61,6 +62,21 @@ def in_namespace(kind: Kind, scope: WatchScope = EVERYTHING) -> Watch:
         return of
 
     return Watch(kind, keys, scope)
+
+
+def granted() -> Watch:
+    """Objects that a ReferenceGrant lets refer to others in its namespace."""
+
+    def keys(cluster: "Cluster", own: Kind) -> "KeysOf":
+        def of(change: Change) -> Iterator[Key]:
+            versions = [each for each in (change.old, change.new) if each is not None]
+            found = {each for version in versions for each in grants.namespaces(version, own)}
+            for namespace in sorted(found):
+                yield from map(key_of, cluster.informer(own).objects(namespace))
+
+        return of
+
+    return Watch(REFERENCE_GRANT, keys, OPTIONAL)
 
 
 def pods(name: str) -> Watch:

@@ -2,6 +2,7 @@
 
 from cobaltcore.api.foreign import (
     certmanager,
+    gateway,
     memcached,
     prometheus,
     rook,
@@ -164,6 +165,14 @@ OTHERS = [
             monitoring=memcached.Monitoring(enabled=True, exporter_image="exporter:v0.15.4"),
         ),
         memcached.MemcachedStatus,
+    ),
+    Example(
+        gateway.REFERENCE_GRANT,
+        gateway.ReferenceGrantSpec(
+            from_=[gateway.Referrer(group="a.example", kind="A", namespace="a")],
+            to=[gateway.Referent(group="b.example", kind="B", name="b")],
+        ),
+        Struct,
     ),
     Example(
         prometheus.SERVICE_MONITOR,
