@@ -1,6 +1,7 @@
 """From a plan to the status and the events of its object: the only writer of both."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ import msgspec
 from cobaltcore.engine.context import Context
 from cobaltcore.engine.plan import Event, Plan
 from cobaltcore.engine.planner import Planner, ScopeT
+from cobaltcore.engine.redact import redactor
 from cobaltcore.engine.scope import Scope
 from cobaltcore.engine.verdict import STALLED, Blocked, Ready, Verdict, Waiting, overall
 from cobaltcore.runtime import conditions, errors, events, status
@@ -42,6 +44,7 @@ class Reporter:
 
     async def planned(self, scope: Scope[Any, Any], plan: Plan[Any]) -> None:
         """Write what a plan reports: conditions, further fields, events on transitions."""
+        plan = without_secrets(plan, scope)
         found = self._merged(scope.live, [*overall(plan.verdict), *plan.conditions])
         fields = msgspec.to_builtins(plan.status) if plan.status is not None else {}
         await self._write(scope.live, found, fields)
@@ -87,6 +90,20 @@ class Reporter:
         )
         if was_ready or (is_fault and is_new):
             await self._events.warning(live, verdict.reason, verdict.message)
+
+
+def without_secrets(plan: Plan[Any], scope: Scope[Any, Any]) -> Plan[Any]:
+    """Messages may have the last line of a log in them."""
+    if plan.ready:
+        return plan
+    redact = redactor(scope.observed.contents)
+    return replace(
+        plan,
+        verdict=replace(plan.verdict, message=redact(plan.verdict.message)),
+        conditions=[
+            msgspec.structs.replace(each, message=redact(each.message)) for each in plan.conditions
+        ],
+    )
 
 
 def may_pass(error: Exception, failures: int) -> bool:
