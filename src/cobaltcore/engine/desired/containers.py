@@ -9,13 +9,14 @@ import msgspec
 from cobaltcore.api.blocks import Image
 from cobaltcore.api.pods import PodSettings, Resources
 from cobaltcore.engine.desired.probes import Probes
-from cobaltcore.engine.desired.volumes import Volume
+from cobaltcore.engine.desired.volumes import EmptyDir, Volume
 from cobaltcore.runtime.meta import Object
 
 STATE_DIR = "/var/lib/openstack-state"
 SCRATCH = (
     Volume("scratch-tmp", "/tmp"),  # noqa: S108 an empty volume of the pod
-    Volume("scratch-var-lib-openstack-state", STATE_DIR),
+    # Whole images are converted here.
+    Volume("scratch-var-lib-openstack-state", STATE_DIR, EmptyDir("100Gi")),
 )
 
 

@@ -67,10 +67,12 @@ class HostPath:
 
 @dataclass(frozen=True, slots=True)
 class EmptyDir:
-    """A directory that is deleted with the pod."""
+    """A directory that is deleted with the pod; a pod that writes more is evicted."""
+
+    size_limit: str = "10Gi"
 
     def body(self) -> Object:
-        return {"emptyDir": {}}
+        return {"emptyDir": {"sizeLimit": self.size_limit}}
 
 
 Source = Secret | ConfigMap | Claim | ClaimTemplate | HostPath | EmptyDir
