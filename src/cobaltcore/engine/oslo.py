@@ -34,7 +34,7 @@ def database_environment(scope: AnyScope) -> dict[str, str]:
 
 
 def messaging_options() -> Sections:
-    """How the broker is used: queues that survive it, heartbeats that notice a dead connection."""
+    """Classic queues, which are lost with their broker; heartbeats that notice a dead connection."""
     return {
         "oslo_messaging_rabbit": {
             "rabbit_quorum_queue": "false",
