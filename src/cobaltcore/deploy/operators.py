@@ -9,9 +9,10 @@ from importlib.metadata import version
 
 from cobaltcore.api.foreign.kubernetes import NAMESPACE as NAMESPACE_KIND
 from cobaltcore.api.foreign.kubernetes import SERVICE
-from cobaltcore.deploy import rbac, workload
+from cobaltcore.deploy import admission, rbac, workload
 from cobaltcore.engine import releases
 from cobaltcore.engine.desired.placement import Placement
+from cobaltcore.engine.podpolicy import PodPolicy
 from cobaltcore.runtime.meta import Desired
 
 NAME = "cobalt-operators"
@@ -25,11 +26,12 @@ def default_image() -> str:
     return f"{releases.REGISTRY}/cobaltcore:{version('cobaltcore')}"
 
 
-def objects(*, namespace: str, image: str) -> Iterator[Desired]:
-    """Namespace, RBAC, webhook Service and Deployment, in the order to create them."""
+def objects(*, namespace: str, image: str, pods: PodPolicy | None = None) -> Iterator[Desired]:
+    """Namespace, RBAC, policies, webhook Service and Deployment, in the order to create them."""
     yield namespace_object(namespace)
     yield from access(namespace)
-    yield from workloads(namespace=namespace, image=image)
+    yield from admission.objects(pods or PodPolicy())
+    yield from workloads(namespace=namespace, image=image, pods=pods)
 
 
 def namespace_object(name: str) -> Desired:
@@ -42,7 +44,11 @@ def access(namespace: str) -> Iterator[Desired]:
 
 
 def workloads(
-    *, namespace: str, image: str, placement: Placement | None = None
+    *,
+    namespace: str,
+    image: str,
+    placement: Placement | None = None,
+    pods: PodPolicy | None = None,
 ) -> Iterator[Desired]:
     """The Service of the webhooks and the Deployment behind it."""
     yield _webhook_service(namespace)
@@ -55,10 +61,19 @@ def workloads(
                 "run",
                 f"--webhook-service={namespace}/{WEBHOOK_SERVICE}",
                 f"--webhook-port={WEBHOOK_PORT}",
+                *_limits(pods or PodPolicy()),
             ],
             placement=placement or Placement(),
         )
     )
+
+
+def _limits(pods: PodPolicy) -> Iterator[str]:
+    """Arguments for what differs from the default."""
+    if pods.registries != PodPolicy().registries:
+        yield f"--allowed-registries={','.join(pods.registries)}"
+    if pods.node_labels != PodPolicy().node_labels:
+        yield f"--allowed-node-labels={','.join(pods.node_labels)}"
 
 
 def _webhook_service(namespace: str) -> Desired:

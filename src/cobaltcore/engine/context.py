@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass, field
 
+from cobaltcore.engine.podpolicy import PodPolicy
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A cluster, the name of this replica, the time."""
+    """A cluster, the name of this replica, limits of pods, the time."""
 
     cluster: Cluster
     instance: str
+    pods: PodPolicy = field(default_factory=PodPolicy)
     clock: Clock = field(default_factory=SystemClock)

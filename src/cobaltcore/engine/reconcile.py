@@ -47,6 +47,7 @@ class Reconciler(Generic[ScopeT]):
         self._planner = planner
         self._cluster = context.cluster
         self._clock = context.clock
+        self._pods = context.pods
         self._applier = Applier(context.cluster, manager=planner.manager)
         self.controller = Controller(
             planner.name,
@@ -91,6 +92,7 @@ class Reconciler(Generic[ScopeT]):
     async def _converge(self, live: Object, scope: ScopeT) -> timedelta | None:
         try:
             plan = self._planner.plan(scope)
+            self._pods.check(plan.objects)
         except InputInvalid as refused:
             await self._reporter.rejected(live, refused.verdict)
             return None

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from cobaltcore.api.foreign.kubernetes import (
 )
 from cobaltcore.api.ovn import CHASSIS, CLUSTER, TUNNEL_ADDRESS, UPLINKS
 from cobaltcore.engine.context import Context
+from cobaltcore.engine.podpolicy import PodPolicy
 from cobaltcore.engine.reconcile import Reconciler
 from cobaltcore.operators.ovn.planner import OVNPlanner
 from cobaltcore.runtime.client import Client
@@ -30,6 +32,7 @@ from tests.support.services import Serving, serving
 from tests.support.simulated_ovn import Databases
 
 AGENT = "service-operator"
+ALLOWED = "tests.c5c3.io/ovn"
 
 
 def label(space: str) -> str:
@@ -38,7 +41,7 @@ def label(space: str) -> str:
 
 
 def a_cluster(space: str, **spec: Any) -> Object:
-    selector = {"nodeSelector": {label(space): ""}}
+    selector = {"nodeSelector": {label(space): "", ALLOWED: ""}}
     return {
         "apiVersion": CLUSTER.api_version,
         "kind": "OVNCluster",
@@ -60,7 +63,7 @@ async def a_hypervisor(client: Client, space: str, number: int) -> str:
     name = f"{space}-{number}"
     meta = {
         "name": name,
-        "labels": {label(space): "", "kubernetes.io/hostname": name, "type": "kwok"},
+        "labels": {label(space): "", ALLOWED: "", "kubernetes.io/hostname": name, "type": "kwok"},
         "annotations": {TUNNEL_ADDRESS: f"10.0.1.{number}/24", UPLINKS: "eth2"},
     }
     await client.create(NODE, {"apiVersion": "v1", "kind": "Node", "metadata": meta})
@@ -73,9 +76,14 @@ async def volumes(client: Client, space: str, *, servers: int = 1) -> None:
             await simulated_volumes.bind(client, Key(space, f"data-ovn-{database}-{number}"))
 
 
+def permitting(context: Context) -> Context:
+    """Nodes of these tests are not labelled as hypervisors: those are for tests of Nova."""
+    return replace(context, pods=PodPolicy(node_labels=(ALLOWED,)))
+
+
 def controllers(ovn: Databases) -> Any:
     def controllers(context: Context) -> Iterable[Controller]:
-        return [Reconciler(OVNPlanner(route=ovn.route), context).controller]
+        return [Reconciler(OVNPlanner(route=ovn.route), permitting(context)).controller]
 
     return controllers
 
@@ -175,7 +183,11 @@ async def test_chassis_gets_uplinks_and_its_own_bridge_mappings(
     await client.create(
         CLUSTER,
         a_cluster(
-            space, controller={"nodeSelector": {label(space): ""}, "bridgeMappings": mappings}
+            space,
+            controller={
+                "nodeSelector": {label(space): "", ALLOWED: ""},
+                "bridgeMappings": mappings,
+            },
         ),
     )
     async with serving(plane, [], others=controllers(ovn)):
@@ -362,7 +374,7 @@ async def test_two_networks_do_not_share_a_node(
         await eventually(is_ready(client, space), "the first OVN is Ready", seconds=120)
         # Times of creation have seconds.
         await asyncio.sleep(1.1)
-        selector = {"nodeSelector": {label(space): ""}}
+        selector = {"nodeSelector": {label(space): "", ALLOWED: ""}}
         await volumes(client, second)
         await client.create(CLUSTER, a_cluster(second, controller=selector, ovs=selector))
         wanted = f"node '{hypervisors[0]}' belongs to OVNCluster '{space}/ovn'"

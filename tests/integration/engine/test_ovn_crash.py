@@ -76,7 +76,9 @@ async def test_a_crash_at_every_api_call_converges(
         life = Life(client, ovn, space)
         mortal = Mortal(
             plane,
-            lambda context: [Reconciler(OVNPlanner(route=ovn.route), context).controller],
+            lambda context: [
+                Reconciler(OVNPlanner(route=ovn.route), subject.permitting(context)).controller
+            ],
         )
         for act, check in (
             (life.create, life.is_created),

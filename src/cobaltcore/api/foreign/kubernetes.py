@@ -71,6 +71,20 @@ MUTATING_WEBHOOK_CONFIGURATION = Kind(
     "mutatingwebhookconfigurations",
     namespaced=False,
 )
+VALIDATING_ADMISSION_POLICY = Kind(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicy",
+    "validatingadmissionpolicies",
+    namespaced=False,
+)
+VALIDATING_ADMISSION_POLICY_BINDING = Kind(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    namespaced=False,
+)
 VALIDATING_WEBHOOK_CONFIGURATION = Kind(
     "admissionregistration.k8s.io",
     "v1",

@@ -3,11 +3,11 @@
 import argparse
 
 from cobaltcore.api import crd
-from cobaltcore.cli import output
+from cobaltcore.cli import limits, output
 from cobaltcore.deploy import operators
 from cobaltcore.runtime.meta import Desired, Object
 
-HELP = "print CRDs, Namespace, RBAC, Service and Deployment of the operators"
+HELP = "print CRDs, Namespace, RBAC, policies, Service and Deployment of the operators"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,13 +20,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="REFERENCE",
         help="of the operators (default: %(default)s)",
     )
+    limits.configure(parser)
     parser.add_argument("--no-crds", action="store_true", help="print no CRDs")
     parser.epilog = "Install the operators: cobalt manifests | kubectl apply --server-side -f -"
 
 
 def run(arguments: argparse.Namespace) -> int:
     crds = [] if arguments.no_crds else crd.manifests()
-    desired = operators.objects(namespace=arguments.namespace, image=arguments.image)
+    desired = operators.objects(
+        namespace=arguments.namespace, image=arguments.image, pods=limits.policy(arguments)
+    )
     output.data(crd.to_yaml([*crds, *(_manifest(each) for each in desired)]))
     return 0
 

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from cobaltcore.cli import errors, process
+from cobaltcore.cli import errors, limits, process
 from cobaltcore.engine import operator, registry
 from cobaltcore.engine.context import Context
 from cobaltcore.engine.desired.names import PART_OF
@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="serve webhooks with tls.crt and tls.key of this directory; register nothing",
     )
+    limits.configure(parser)
     parser.add_argument("--webhook-port", type=int, default=9443, help="default: %(default)s")
 
 
@@ -62,7 +63,7 @@ async def _run(arguments: argparse.Namespace, chosen: list[operator.Operator]) -
     async with process.connected(arguments) as session:
         labels = {"app.kubernetes.io/part-of": PART_OF}
         cluster = Cluster(session.client, content_labels=labels)
-        context = Context(cluster, session.instance)
+        context = Context(cluster, session.instance, limits.policy(arguments))
         table = Webhooks()
         for each in chosen:
             each.webhooks(context, table)
