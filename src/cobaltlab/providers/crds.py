@@ -18,6 +18,7 @@ CRD = Kind(
     namespaced=False,
 )
 LABEL = "c5c3.io/lab-provider"
+APPROVED = "api-approved.kubernetes.io"
 
 
 def manifests(kinds: Iterable[Kind], *, provider: str) -> list[Object]:
@@ -30,13 +31,14 @@ def manifests(kinds: Iterable[Kind], *, provider: str) -> list[Object]:
 
 def _manifest(versions: Sequence[Kind], provider: str) -> Object:
     stored = versions[0]
+    metadata: Object = {"name": f"{stored.plural}.{stored.group}", "labels": {LABEL: provider}}
+    if stored.group.endswith((".k8s.io", ".kubernetes.io")):
+        # The API server asks for it in groups of the Kubernetes project.
+        metadata["annotations"] = {APPROVED: "unapproved, every field is kept"}
     return {
         "apiVersion": CRD.api_version,
         "kind": CRD.kind,
-        "metadata": {
-            "name": f"{stored.plural}.{stored.group}",
-            "labels": {LABEL: provider},
-        },
+        "metadata": metadata,
         "spec": {
             "group": stored.group,
             "scope": "Namespaced" if stored.namespaced else "Cluster",
