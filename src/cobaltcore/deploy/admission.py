@@ -1,7 +1,7 @@
 """ValidatingAdmissionPolicies: what operators would refuse to run is refused when it is written. Pure.
 
 They hold without the operators, and name the field. The operators check the pods themselves as well
-(`engine/podpolicy.py`), because not every image or node selector stands in these kinds.
+(`engine/podpolicy.py`), because specs of other kinds lead to such pods as well.
 """
 
 from collections.abc import Iterator

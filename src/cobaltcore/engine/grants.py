@@ -51,7 +51,7 @@ def _permits(spec: ReferenceGrantSpec, own: Kind, namespace: str, kind: Kind, ke
 
 
 def _spec(grant: Object) -> ReferenceGrantSpec:
-    """What a grant says; one that is malformed permits nothing."""
+    """What a grant permits; a malformed one permits nothing."""
     try:
         return manifest.spec_of(grant, ReferenceGrantSpec)
     except msgspec.ValidationError:

@@ -1,7 +1,7 @@
 """What pods with rights over their node may be: their images and nodes. Pure.
 
 Whoever may create a Nova, a Neutron or an OVNCluster chooses images and nodes of programs that run as
-root on those nodes. The operator's settings limit both, whatever a spec says.
+root on those nodes. The operator's settings limit both, whatever a spec asks for.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -59,7 +59,7 @@ def _example(kind: str, namespace: str, changes: dict[str, Any]) -> dict[str, An
 
 
 def _refusal(plane: ControlPlaneHarness, obj: dict[str, Any]) -> str:
-    """What the API server says to a new object; empty if it accepts it."""
+    """Why the API server refuses a new object; empty if it accepts it."""
     try:
         plane.request("POST", f"{objects.collection(obj)}?dryRun=All", obj)
     except HttpError as error:
