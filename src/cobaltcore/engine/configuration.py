@@ -53,9 +53,9 @@ def everything(scope: AnyScope) -> list[RenderedConfig]:
 
 
 def _render(scope: AnyScope, name: str) -> RenderedConfig:
-    render = scope.service.configs[name] if name else scope.service.config
+    render = scope.service.configs(scope)[name] if name else scope.service.config
     config = render(scope)
-    files = {**config.files, **_policy_file(scope), **_uwsgi_files(scope, name)}
+    files = {**config.files, **_policy_file(scope, config), **_uwsgi_files(scope, name)}
     return _with_objects(scope, name, replace(config, files=files))
 
 
@@ -120,9 +120,9 @@ def _invalid(message: str) -> InputInvalid:
     return InputInvalid("PolicyInvalid", f"policyOverrides: {message}")
 
 
-def _policy_file(scope: AnyScope) -> dict[str, str]:
-    rules = policy_rules(scope)
-    return {"policy.yaml": yaml.safe_dump(dict(rules), sort_keys=True)} if rules else {}
+def _policy_file(scope: AnyScope, config: Config) -> dict[str, str]:
+    rules = {name: rule for name, rule in policy_rules(scope).items() if config.checks_rule(name)}
+    return {"policy.yaml": yaml.safe_dump(rules, sort_keys=True)} if rules else {}
 
 
 def _uwsgi_files(scope: AnyScope, name: str) -> dict[str, str]:

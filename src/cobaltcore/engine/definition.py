@@ -66,6 +66,8 @@ class Config:
     """oslo.config variables (OS_GROUP__OPTION) with secret values."""
     secret_files: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     """Directories with secret files: path to file name to text."""
+    checks_rule: Callable[[str], bool] = lambda rule: True
+    """Which access rules its programs check; pods do not restart for changes of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +148,8 @@ class NodeAgent:
     host_pid: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that nodes must carry as well."""
-    excluded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Labels whose values keep it away from a node."""
+    labels_if_any: Mapping[str, str] = field(default_factory=dict)
+    """Labels that nodes must carry with this value or not at all."""
 
 
 DEFAULT_RESOURCES = Resources(
@@ -197,7 +199,9 @@ class Service(Generic[SpecT]):
     migration: Callable[[ServiceScope[SpecT]], tuple[str, ...]]
     """Command that brings the databases to the release; safe to run again."""
     workloads: Callable[[ServiceScope[SpecT]], Sequence[Workload]]
-    configs: Mapping[str, Callable[[ServiceScope[SpecT]], Config]] = field(default_factory=dict)
+    configs: Callable[
+        [ServiceScope[SpecT]], Mapping[str, Callable[[ServiceScope[SpecT]], Config]]
+    ] = lambda scope: {}
     """Further configurations, by the name under which workloads ask for them."""
     part: AnyPart | None = None
     """How a ControlPlane runs it; None: it does not."""

@@ -174,10 +174,15 @@ def state_options() -> Sections:
     return {"DEFAULT": {"state_path": containers.STATE_DIR}, **lock_options()}
 
 
+def log_options() -> Sections:
+    """Logs to standard output."""
+    return {"DEFAULT": {"use_stderr": "true", "use_json": "false"}}
+
+
 def shared_options(scope: AnyScope) -> Sections:
-    """What every service sets: logs to standard output, headers of proxies, policy."""
-    found: dict[str, dict[str, Any]] = {
-        "DEFAULT": {"use_stderr": "true", "use_json": "false"},
+    """What every service sets: logs, headers of proxies, policy."""
+    found: dict[str, Any] = {
+        **log_options(),
         "oslo_middleware": {"enable_proxy_headers_parsing": "true"},
     }
     if scope.spec.policy_overrides is not None:

@@ -117,11 +117,17 @@ def _placement(scope: AnyScope, workload: Workload) -> Placement:
     if agent is None:
         return placement.of(workload.settings, scope.spec)
     found = placement.on_hypervisors(workload.settings)
-    excluded = sorted(agent.excluded.items())
     return replace(
         found,
         node_selector={**(found.node_selector or {}), **agent.labels},
-        required=[LabelRequirement(key, "NotIn", values) for key, values in excluded],
+        either=[
+            each
+            for key, value in sorted(agent.labels_if_any.items())
+            for each in (
+                LabelRequirement(key, "DoesNotExist"),
+                LabelRequirement(key, "In", (value,)),
+            )
+        ],
     )
 
 

@@ -21,7 +21,8 @@ CONDITIONS = {
     "Cinder": [*COMMON, "MessagingReady", "CephConnected", "VolumeTypesReady", *END],
     "Nova": [
         *COMMON, "MessagingReady", "CephConnected", "CellsReady", "LibvirtReady", "ConductorReady",
-        "SchedulerReady", "DeploymentReady", "ComputeReady", "HostsReady", "APIReady",
+        "SchedulerReady", "DeploymentReady", "ComputeReady", "LibvirtSecretsReady",
+        "HostsReady", "APIReady",
     ],
 }  # fmt: skip
 """Every condition of a service whose endpoint speaks http, in order."""

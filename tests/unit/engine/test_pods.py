@@ -135,11 +135,17 @@ def test_node_daemons_tolerate_every_taint_unless_configured() -> None:
 
 def test_affinity_requires_or_prefers_labels_of_nodes() -> None:
     found = Placement(
-        required=[LabelRequirement("cell", "NotIn", ["cell2"])],
+        either=[
+            LabelRequirement("cell", "DoesNotExist"),
+            LabelRequirement("cell", "In", ["cell1"]),
+        ],
         preferred=[LabelRequirement("storage", "Exists")],
     ).body()["affinity"]["nodeAffinity"]
-    (term,) = found["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    assert term["matchExpressions"] == [{"key": "cell", "operator": "NotIn", "values": ["cell2"]}]
+    terms = found["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert [each["matchExpressions"] for each in terms] == [
+        [{"key": "cell", "operator": "DoesNotExist"}],
+        [{"key": "cell", "operator": "In", "values": ["cell1"]}],
+    ]
     (preferred,) = found["preferredDuringSchedulingIgnoredDuringExecution"]
     assert preferred["preference"]["matchExpressions"] == [
         {"key": "storage", "operator": "Exists"}

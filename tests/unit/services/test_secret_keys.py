@@ -58,7 +58,7 @@ def test_key_of_a_ceph_user_on_the_hypervisors() -> None:
     keys = [{"user": "cinder", "secretRef": {"name": "ceph", "key": "volumes"}}]
     scope = planning.scope(planning.an_object("Nova", compute={"volumeKeys": keys}))
     agents = planning.of_kind(planning.everything(scope), DAEMON_SET)
-    assert "/etc/ceph-keys/cinder/volumes" in str(agents["nova-compute"])
+    assert "/etc/ceph-keys/cinder/volumes" in str(agents["nova-libvirt-secrets"])
     assert {need.name: need.keys for need in compute.needs(scope.spec)}["ceph"] == (("volumes",),)
 
 

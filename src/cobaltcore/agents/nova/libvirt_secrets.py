@@ -1,8 +1,7 @@
-"""Sync keys of Ceph users to the node's libvirt: once|watch UUID:USER:FILE[,FILE...]...
+"""Sync keys of Ceph users to the node's libvirt: UUID:USER:FILE[,FILE...]...
 
-`once` waits for libvirt, sets the keys and ends; `watch` sets them again whenever libvirt has lost
-them. libvirt keeps them in memory only, so they are on no disk of the node. The first of the files
-that exists holds the key, alone or in a keyring.
+They are set again whenever libvirt has lost them: it keeps them in memory only, so they are on no
+disk of the node. The first of the files that exists holds the key, alone or in a keyring.
 """
 
 import base64
@@ -25,12 +24,8 @@ XML = """<secret ephemeral='yes' private='yes'>
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Sync once, or for as long as the pod runs."""
-    mode, *wanted = arguments
-    secrets = Secrets(wanted)
-    if mode == "once":
-        waiting.wait_until(secrets.sync, interval=INTERVAL_SECONDS)
-        return
+    """Sync for as long as the pod runs."""
+    secrets = Secrets(arguments)
     readiness.withdraw(AGENT)
     waiting.repeat(lambda: report(is_synced=secrets.sync()), interval=INTERVAL_SECONDS)
 

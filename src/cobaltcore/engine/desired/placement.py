@@ -35,8 +35,8 @@ class Placement:
     node_selector: Mapping[str, str] | None = None
     tolerations: Sequence[Toleration] | None = None
     priority_class_name: str | None = None
-    required: Sequence[LabelRequirement] = ()
-    """Node affinity: all of them hold."""
+    either: Sequence[LabelRequirement] = ()
+    """Node affinity: at least one of them holds, if there are any."""
     preferred: Sequence[LabelRequirement] = ()
     """Node affinity: nodes where all of them hold come first."""
     spread_selector: Mapping[str, str] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Placement:
             found["tolerations"] = msgspec.to_builtins(list(self.tolerations))
         if self.priority_class_name is not None:
             found["priorityClassName"] = self.priority_class_name
-        if self.required or self.preferred:
+        if self.either or self.preferred:
             found["affinity"] = {"nodeAffinity": self._node_affinity()}
         if self.spread_selector:
             found["topologySpreadConstraints"] = [_spread(self.spread_selector)]
@@ -59,9 +59,9 @@ class Placement:
 
     def _node_affinity(self) -> Object:
         found: Object = {}
-        if self.required:
+        if self.either:
             found["requiredDuringSchedulingIgnoredDuringExecution"] = {
-                "nodeSelectorTerms": [_expressions(self.required)]
+                "nodeSelectorTerms": [_expressions([each]) for each in self.either]
             }
         if self.preferred:
             found["preferredDuringSchedulingIgnoredDuringExecution"] = [

@@ -84,6 +84,7 @@ def agent(scope: ServiceScope[NeutronSpec]) -> Config:
         files={"neutron.conf": inifile.render(options)},
         environment={oslo.variable("DEFAULT", names.METADATA_SECRET_KEY): secret},
         secret_files=ovn.secret_files(scope),
+        checks_rule=lambda rule: False,
     )
 
 

@@ -1,11 +1,15 @@
 """nova.conf of the control plane and of the hypervisors. Pure."""
 
+from collections.abc import Callable
+from functools import partial
+
 from cobaltcore.api.nova import NovaSpec
 from cobaltcore.engine import access, ceph, oslo
 from cobaltcore.engine.definition import Config, ServiceScope
 from cobaltcore.engine.desired import inifile, names
 from cobaltcore.engine.desired.inifile import Sections
 from cobaltcore.services.nova.steps import cells, compute, hypervisor, metadata, users
+from cobaltcore.services.nova.steps.cells import Cell
 
 HELPERS = (
     "nova_sys_admin",
@@ -13,6 +17,30 @@ HELPERS = (
     "vif_plug_linux_bridge_privileged",
     "vif_plug_ovs_privileged",
 )
+NOT_OF_COMPUTE = frozenset(
+    {
+        "api",
+        "api_database",
+        "cache",
+        "conductor",
+        "console",
+        "consoleauth",
+        "database",
+        "filter_scheduler",
+        "keystone_authtoken",
+        "metrics",
+        "oslo_limit",
+        "oslo_middleware",
+        "placement_database",
+        "quota",
+        "scheduler",
+        "wsgi",
+    }
+)
+"""Sections that nova-compute does not read: a change must not restart it."""
+OPTIONS_OF_APIS = ("enabled_apis", "enabled_ssl_apis", "metadata_", "osapi_")
+"""Beginnings of options in DEFAULT that only APIs read."""
+RULE_OF_COMPUTE = "network:attach_external_network"
 
 
 def render(scope: ServiceScope[NovaSpec]) -> Config:
@@ -22,6 +50,8 @@ def render(scope: ServiceScope[NovaSpec]) -> Config:
         oslo.database_options(),
         oslo.database_options("api_database"),
         oslo.token_options(scope),
+        oslo.shared_options(scope),
+        oslo.cache_options(scope, scope.spec.cache),
         _shared(scope),
         {
             "neutron": {"service_metadata_proxy": "true"},
@@ -52,9 +82,18 @@ def preparation(scope: ServiceScope[NovaSpec]) -> Config:
     return Config({}, environment=cells.environment(scope))
 
 
-def node(scope: ServiceScope[NovaSpec]) -> Config:
+def of_nodes(
+    scope: ServiceScope[NovaSpec],
+) -> dict[str, Callable[[ServiceScope[NovaSpec]], Config]]:
+    """The configurations of nova-compute, one for each cell."""
+    found = cells.cells(scope.spec)
+    return {compute.configuration(each): partial(node, cell=each) for each in found}
+
+
+def node(scope: ServiceScope[NovaSpec], cell: Cell) -> Config:
     """The configuration of nova-compute: it reaches no database."""
     options = inifile.merge(
+        oslo.log_options(),
         oslo.lock_options(),
         oslo.helper_options(scope, *HELPERS),
         _shared(scope),
@@ -69,17 +108,30 @@ def node(scope: ServiceScope[NovaSpec]) -> Config:
             "os_vif_ovs": {"ovsdb_connection": f"unix:{compute.OVS_DIR}/db.sock"},
         },
         _libvirt(scope),
-        scope.spec.extra_config,
+        _read_by_compute(scope.spec.extra_config or {}),
     )
     return Config(
         files={"nova.conf": inifile.render(options)},
         environment={
-            **oslo.messaging_environment(scope),
+            oslo.variable("DEFAULT", "transport_url"): cells.transport_url(scope, cell),
             **_peers(scope),
-            **cells.transport_environment(scope),
         },
         secret_files=ceph.secret_files(scope, compute.disks(scope)),
+        # Rules without a colon are those that others refer to.
+        checks_rule=lambda rule: rule == RULE_OF_COMPUTE or ":" not in rule,
     )
+
+
+def _read_by_compute(further: Sections) -> Sections:
+    return {
+        section: {
+            option: value
+            for option, value in options.items()
+            if section != "DEFAULT" or not option.startswith(OPTIONS_OF_APIS)
+        }
+        for section, options in further.items()
+        if section not in NOT_OF_COMPUTE
+    }
 
 
 def _peers(scope: ServiceScope[NovaSpec]) -> dict[str, str]:
@@ -93,9 +145,7 @@ def _peers(scope: ServiceScope[NovaSpec]) -> dict[str, str]:
 def _shared(scope: ServiceScope[NovaSpec]) -> Sections:
     region = access.region(scope)
     return inifile.merge(
-        oslo.shared_options(scope),
         oslo.messaging_options(),
-        oslo.cache_options(scope, scope.spec.cache),
         oslo.service_user_options(scope),
         oslo.client_options(scope, "placement", "neutron"),
         oslo.login_options(scope, "cinder"),

@@ -79,9 +79,8 @@ def test_migrations_are_encrypted_as_the_endpoint_is() -> None:
 
 def test_libvirt_learns_the_keys_of_cinder_too() -> None:
     scope = planning.scope(planning.an_object("Nova"), (cinder.KIND, planning.an_object("Cinder")))
-    (agent,) = [each for each in scope.workloads if each.component == "compute"]
-    assert agent.agent is not None
-    known = [argument.split(":")[:2] for argument in agent.agent.sidecars[0].command[4:]]
+    (agent,) = [each for each in scope.workloads if each.component == "libvirt-secrets"]
+    known = [argument.split(":")[:2] for argument in agent.command[3:]]
     assert known == [[ceph.libvirt_secret("openstack", user), user] for user in ("cinder", "nova")]
     assert "cinder-ceph-credentials" in [
         v.source.name for v in agent.volumes if isinstance(v.source, Secret)
@@ -109,7 +108,7 @@ def test_another_cell_has_its_own_database_virtual_host_and_conductor() -> None:
     first, second = found["compute"].agent, found["compute-cell2"].agent
     assert first is not None
     assert second is not None
-    assert first.excluded == {"nova.c5c3.io/cell": ("cell2",)}
+    assert (first.labels, first.labels_if_any) == ({}, {"nova.c5c3.io/cell": "cell1"})
     assert second.labels == {"nova.c5c3.io/cell": "cell2"}
 
 

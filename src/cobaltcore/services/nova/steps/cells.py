@@ -71,18 +71,14 @@ def environment(scope: ServiceScope[NovaSpec]) -> dict[str, str]:
     account = access.database_account(scope)
     return {
         **{each.database_variable: database.dsn(account, each.database) for each in others},
-        **transport_environment(scope),
+        **{each.transport_variable: transport_url(scope, each) for each in others},
     }
 
 
-def transport_environment(scope: ServiceScope[NovaSpec]) -> dict[str, str]:
-    """Virtual hosts of cells beyond the first."""
-    _, *others = cells(scope.spec)
+def transport_url(scope: ServiceScope[NovaSpec], cell: Cell) -> str:
+    """Where programs of a cell find each other."""
     first = access.virtual_host(scope)
-    return {
-        each.transport_variable: access.transport_url(scope, _virtual_host(first, each))
-        for each in others
-    }
+    return access.transport_url(scope, first if cell.is_first else _virtual_host(first, cell))
 
 
 def mapped(scope: ServiceScope[NovaSpec]) -> Result:

@@ -34,6 +34,7 @@ NODE_DIR = f"{containers.STATE_DIR}/node"
 KEYS_DIR = "/etc/ceph-keys"
 LIBVIRT_SECRETS = ("nova", "libvirt-secrets")
 RESOURCES = Resources(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "2Gi"})
+SYNC_RESOURCES = Resources(requests={"cpu": "10m", "memory": "32Mi"}, limits={"memory": "256Mi"})
 
 
 def disks(scope: ServiceScope[NovaSpec]) -> list[ceph.Pool]:
@@ -78,43 +79,38 @@ def volume_keys(scope: ServiceScope[NovaSpec]) -> dict[str, SecretKeyRef]:
     return {each.ceph_user(CINDER): each.ceph_secret_ref for each in pools}
 
 
+def configuration(cell: Cell) -> str:
+    """Which configuration the agents of a cell read."""
+    return f"compute{cell.suffix}"
+
+
 def workloads(scope: ServiceScope[NovaSpec]) -> Iterator[Workload]:
-    """One set of agents for each cell."""
-    first, *others = cells.cells(scope.spec)
-    taken = {cells.LABEL: tuple(each.name for each in others)} if others else {}
-    for each in (first, *others):
-        yield _workload(scope, each, taken if each.is_first else {})
-
-
-def _workload(
-    scope: ServiceScope[NovaSpec], cell: Cell, excluded: dict[str, tuple[str, ...]]
-) -> Workload:
+    """One set of agents for each cell, and the sync of keys for all: those restart alone."""
+    for each in cells.cells(scope.spec):
+        yield _workload(scope, each)
     secrets = _arguments(scope)
-    sync = ("cobalt-agent", *LIBVIRT_SECRETS)
-    init = [Task("libvirt-wait", (*sync, "once", *secrets))]
-    sidecar = Task(
-        "libvirt-secrets",
-        (*sync, "watch", *secrets),
-        readiness=("cobalt-agent", "ready", *LIBVIRT_SECRETS),
-    )
+    if secrets:
+        yield _secrets_sync(scope, secrets)
+
+
+def _workload(scope: ServiceScope[NovaSpec], cell: Cell) -> Workload:
+    init = [Task("libvirt-wait", ("cobalt-agent", "nova", "libvirt-wait"))]
     options: tuple[str, ...] = ("--config-file", f"{CONFIG_DIR}/nova.conf")
     if scope.spec.compute.virtualization == "auto":
         target = f"{NODE_DIR}/virtualization.conf"
         command = ("cobalt-agent", "nova", "virtualization", target)
         init.append(Task("virtualization", command))
         options = (*options, "--config-dir", NODE_DIR)
+    own = {cells.LABEL: cell.name}
     return Workload(
         f"compute{cell.suffix}",
         command=("cobalt-agent", "nova", "service", "nova-compute", *options),
         readiness=("cobalt-agent", "ready", "nova", "service", "compute"),
         condition="ComputeReady",
         needs=("ConductorReady", "LibvirtReady"),
-        config="compute",
+        config=configuration(cell),
         settings=scope.spec.compute,
-        secret_environment={}
-        if cell.is_first
-        else {"OS_DEFAULT__TRANSPORT_URL": cell.transport_variable},
-        volumes=tuple(_volumes(scope)),
+        volumes=tuple(_volumes()),
         agent=NodeAgent(
             node_environment={
                 "OS_DEFAULT__HOST": "spec.nodeName",
@@ -122,17 +118,31 @@ def _workload(
                 "OS_LIBVIRT__LIVE_MIGRATION_INBOUND_ADDR": "status.hostIP",
             },
             init_containers=tuple(init),
-            sidecars=(sidecar,) if secrets else (),
             host_pid=True,
-            labels={} if cell.is_first else {cells.LABEL: cell.name},
-            excluded=excluded,
+            labels={} if cell.is_first else own,
+            labels_if_any=own if cell.is_first else {},
         ),
         resources=RESOURCES,
     )
 
 
+def _secrets_sync(scope: ServiceScope[NovaSpec], secrets: list[str]) -> Workload:
+    first = cells.cells(scope.spec)[0]
+    return Workload(
+        "libvirt-secrets",
+        command=("cobalt-agent", *LIBVIRT_SECRETS, *secrets),
+        readiness=("cobalt-agent", "ready", *LIBVIRT_SECRETS),
+        condition="LibvirtSecretsReady",
+        config=configuration(first),
+        settings=scope.spec.compute,
+        volumes=(host_path("libvirt", LIBVIRT_DIR), *_key_volumes(scope)),
+        agent=NodeAgent(),
+        resources=SYNC_RESOURCES,
+    )
+
+
 def _arguments(scope: ServiceScope[NovaSpec]) -> list[str]:
-    """The keys that libvirt gets, as arguments of the sidecar."""
+    """The keys that libvirt gets, as arguments of their sync."""
     namespace = scope.namespace
     files = {each.user: [f"{ceph.DIRECTORY}/{each.name}.keyring"] for each in disks(scope)}
     for user, reference in volume_keys(scope).items():
@@ -144,12 +154,15 @@ def _arguments(scope: ServiceScope[NovaSpec]) -> list[str]:
     ]
 
 
-def _volumes(scope: ServiceScope[NovaSpec]) -> Iterator[Volume]:
+def _volumes() -> Iterator[Volume]:
     yield host_path("libvirt", LIBVIRT_DIR)
     yield host_path("openvswitch", OVS_DIR)
     yield host_path("instances", STATE_DIR)
     # Nova reads the console of a server at the terminal that libvirt gave it.
     yield Volume("terminals", "/dev/pts", HostPath("/dev/pts", type=""))
+
+
+def _key_volumes(scope: ServiceScope[NovaSpec]) -> Iterator[Volume]:
     for user, reference in sorted(volume_keys(scope).items()):
         label = user.lower().replace(".", "-").replace("_", "-")
         yield Volume(f"ceph-key-{label}", f"{KEYS_DIR}/{user}", Secret(reference.name))
