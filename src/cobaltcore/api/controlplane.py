@@ -258,7 +258,7 @@ class ControlPlaneStatus(Struct):
     """Phase of the first part that is not ready: Infrastructure, Identity, Catalog, Core, Compute, Scheduler,
     Testing; then Ready."""
     progress: str | None = None
-    """Parts that are ready of all parts, for example 12/17."""
+    """Parts that serve of all parts, for example 12/17; a rollout does not lower it."""
     update_phase: UpdatePhase | None = None
     """Part that is being updated; Idle when all parts are ready."""
     installed_release: release.ReleaseName | None = None

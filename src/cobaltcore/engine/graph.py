@@ -23,6 +23,8 @@ class Node(Generic[ViewT]):
     start_after: tuple[str, ...] | None = None
     """What its objects need to be created, if that is less than what it needs to be ready."""
     enabled_if: Callable[[ViewT], bool] = lambda view: True
+    serves: Callable[[ViewT], bool] = lambda view: False
+    """Whether it does its work even while it is not ready, for example during a rollout."""
 
 
 NOT_WANTED = Ready("NotWanted")
@@ -38,6 +40,8 @@ class Walk:
     """Objects of parts that wait: neither changed nor removed."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     phases: dict[str, str] = field(default_factory=dict)
+    serving: set[str] = field(default_factory=set)
+    """Parts that do their work, whatever is in progress at them or at what they need."""
 
     def unready(self, names: Iterable[str]) -> list[str]:
         """Those of some parts that are wanted and not ready."""
@@ -47,9 +51,8 @@ class Walk:
 
     @property
     def progress(self) -> tuple[int, int]:
-        """Parts that are ready, and all parts."""
-        ready = sum(isinstance(each, Ready) for each in self.verdicts.values())
-        return ready, len(self.verdicts)
+        """Parts that serve, and all parts."""
+        return len(self.serving), len(self.verdicts)
 
     @property
     def blocker(self) -> tuple[str, Verdict] | None:
@@ -86,10 +89,12 @@ def walk(nodes: Sequence[Node[ViewT]], view: ViewT) -> Walk:
         held_up = missing if node.start_after is None else found.unready(node.start_after)
         (found.expected if held_up else found.apply).extend(node.objects(view))
         found.phases[node.name] = node.phase
-        if missing:
-            found.verdicts[node.name] = Waiting(PENDING, f"waits for {', '.join(missing)}")
-        else:
-            found.verdicts[node.name] = node.ready(view)
+        own = node.ready(view)
+        if isinstance(own, Ready) or node.serves(view):
+            found.serving.add(node.name)
+        found.verdicts[node.name] = (
+            Waiting(PENDING, f"waits for {', '.join(missing)}") if missing else own
+        )
     return found
 
 

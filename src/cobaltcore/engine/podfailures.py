@@ -6,6 +6,7 @@ from typing import Any
 from cobaltcore.api.foreign.kubernetes import POD
 from cobaltcore.engine.observed import Observed
 from cobaltcore.runtime.meta import Object
+from cobaltcore.runtime.text import shortened
 
 INDEX = "set"
 _NAMES = ("name", "instance", "component")
@@ -29,7 +30,7 @@ def among(found: Iterable[Object]) -> str:
     for pod in found:
         for cause in _causes(pod):
             name = pod["metadata"]["name"]
-            return f"; pod {name!r}: {cause}"[:LONGEST]
+            return shortened(f"; pod {name!r}: {cause}", LONGEST)
     return ""
 
 

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import msgspec
 
 from cobaltcore.runtime.meta import Condition, ConditionStatus, Object
+from cobaltcore.runtime.text import shortened
 from cobaltcore.runtime.timestamps import timestamp
 
 MESSAGE_LIMIT = 1024
@@ -69,12 +70,9 @@ def _text(value: Any) -> str:
 
 def _complete(old: Condition | None, new: Condition, now: datetime, generation: int) -> Condition:
     same = old is not None and old.status == new.status and old.last_transition_time
-    message = new.message
-    if len(message) > MESSAGE_LIMIT:
-        message = message[: MESSAGE_LIMIT - 1] + "…"
     return msgspec.structs.replace(
         new,
-        message=message,
+        message=shortened(new.message, MESSAGE_LIMIT),
         last_transition_time=old.last_transition_time if same and old else timestamp(now),
         observed_generation=generation,
     )

@@ -8,6 +8,7 @@ from cobaltcore.runtime import diff, errors, log
 from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.meta import Key, Kind, Object, key_of
+from cobaltcore.runtime.text import shortened
 
 EVENT = Kind("events.k8s.io", "v1", "Event", "events")
 EventType = Literal["Normal", "Warning"]
@@ -96,7 +97,7 @@ class Recorder:
             "eventTime": _micro(now),
             "type": type_,
             "reason": reason,
-            "note": note[:NOTE_LIMIT],
+            "note": shortened(note, NOTE_LIMIT),
             "action": action,
             "regarding": regarding,
             "reportingController": self._component,

@@ -1,5 +1,7 @@
 """A rollout reports what is missing, never a number that contradicts itself."""
 
+import itertools
+import re
 from typing import Any
 
 import pytest
@@ -29,7 +31,7 @@ def a_deployment(*, generation: int = 2, **status: int) -> dict[str, Any]:
         ),
         (
             {"replicas": 3, "updatedReplicas": 2, "readyReplicas": 3},
-            "1 old pods of 'nova-api' terminating",
+            "1 old pod of 'nova-api' terminating",
         ),
     ],
 )
@@ -37,6 +39,28 @@ def test_what_is_missing_is_described(status: dict[str, int], expected: str) -> 
     found = workload.progress(a_deployment(**status))
     assert not found.settled
     assert found.describe("nova-api") == expected
+
+
+@pytest.mark.parametrize("numbers", list(itertools.product(range(4), repeat=4)))
+def test_no_number_contradicts_what_is_said(numbers: tuple[int, int, int, int]) -> None:
+    """As long as pods are waited for, fewer than wanted are counted, or old ones are left."""
+    wanted, ready, updated, existing = numbers
+    found = workload.Progress(
+        ready=min(ready, existing),
+        wanted=wanted,
+        updated=min(updated, existing),
+        existing=existing,
+        observed=True,
+    )
+    text = found.describe("nova-api", wanted=wanted)
+    if found.settled or not wanted:
+        return
+    if counted := re.match(r"(\d+)/(\d+) pods", text):
+        assert int(counted[1]) < int(counted[2]), (found, text)
+    else:
+        old = re.match(r"(\d+) old pods? of", text)
+        assert old, (found, text)
+        assert int(old[1]) > 0, (found, text)
 
 
 def test_spec_that_is_not_observed_yet_is_not_settled() -> None:

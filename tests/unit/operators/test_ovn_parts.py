@@ -1,16 +1,19 @@
 """What an OVNCluster becomes: pure functions, no API server."""
 
+import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
+import pytest
 
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET, NODE, SERVICE, STATEFUL_SET
 from cobaltcore.api.ovn import CHASSIS, CLUSTER, BridgeMapping, OVNCluster
 from cobaltcore.engine.observed import Observed
 from cobaltcore.engine.scope import Answer
 from cobaltcore.engine.verdict import Blocked, Waiting
-from cobaltcore.operators.ovn import chassis, databases, hypervisors, nodes, southbound
+from cobaltcore.operators.ovn import chassis, databases, hypervisors, nodes, planner, southbound
 from cobaltcore.operators.ovn.southbound import Record, Records
 from cobaltcore.operators.ovn.view import RECORDS, View
 from cobaltcore.runtime.meta import Kind, Object
@@ -218,6 +221,35 @@ def test_reasons_of_a_chassis_that_is_not_ready() -> None:
     }
     for reason, record in cases.items():
         assert _status(record)["conditions"][0]["reason"] == reason
+
+
+def test_a_restart_of_the_operator_makes_no_chassis_missing() -> None:
+    """Nobody asked for confirmations meanwhile, so old ones prove nothing until they had time."""
+    before = _status(_record(age=timedelta(seconds=-600)))
+    asked = replace(_record(age=timedelta(minutes=10)), asked_since=NOW)
+    live = {**a_chassis(), "status": before}
+    for later, reason in ((2, "Connected"), (39, "Connected"), (41, "HeartbeatLost")):
+        moment = timedelta(seconds=later)
+        assert _status(asked, before, later=moment)["conditions"][0]["reason"] == reason
+        view = a_view((CHASSIS, live), records={"h1": asked}, now=NOW + moment)
+        assert chassis.alive(view) == ({"h1"} if reason == "Connected" else set())
+    lost = _status(_record(age=timedelta(minutes=10)))
+    assert _status(asked, lost)["conditions"][0]["reason"] == "HeartbeatLost"
+
+
+def test_a_pause_of_the_operator_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(_: Any) -> Records:
+        return {"h1": _record()}
+
+    monkeypatch.setattr(southbound, "records", answer)
+    ovn = planner.OVNPlanner()
+    monkeypatch.setattr(ovn, "_southbound", lambda _: object())
+    since = []
+    for seconds in (0, 15, 30, 200, 215):
+        moment = NOW + timedelta(seconds=seconds)
+        found: Any = asyncio.run(ovn._records(a_view(now=moment)))
+        since.append((found["h1"].asked_since - NOW).seconds)
+    assert since == [0, 0, 0, 200, 200]
 
 
 def test_heartbeats_are_written_twice_an_hour_only() -> None:

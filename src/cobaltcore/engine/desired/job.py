@@ -9,9 +9,11 @@ from cobaltcore.api.foreign.kubernetes import JOB
 from cobaltcore.engine.desired.pods import Pod
 from cobaltcore.runtime.diff import digest
 from cobaltcore.runtime.meta import Desired, Key, Object
+from cobaltcore.runtime.text import ending
 from cobaltcore.runtime.timestamps import parse_timestamp
 
 DEADLINE_SECONDS = 900
+LONGEST = 300
 
 
 class Outcome(NamedTuple):
@@ -59,5 +61,5 @@ def _termination_message(pods: Iterable[Object], *, failed: bool = True) -> str:
             if ended is not None and bool(ended.get("exitCode")) == failed:
                 lines = (ended.get("message") or "").strip().splitlines()
                 fallback = f"exit code {ended['exitCode']}" if failed else ""
-                return lines[-1][-300:] if lines else fallback
+                return ending(lines[-1], LONGEST) if lines else fallback
     return ""

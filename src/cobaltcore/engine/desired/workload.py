@@ -35,7 +35,8 @@ class Progress(NamedTuple):
             return f"{self.updated}/{self.wanted} pods of {name!r} updated"
         if self.ready < self.wanted:
             return f"{self.ready}/{self.wanted} pods of {name!r} ready"
-        return f"{self.existing - self.wanted} old pods of {name!r} terminating"
+        old = max(self.existing, self.updated) - self.wanted
+        return f"{old} old {'pod' if old == 1 else 'pods'} of {name!r} terminating"
 
 
 def deployment(

@@ -8,7 +8,7 @@ from cobaltcore.api import ovn
 from cobaltcore.api.pods import Workload
 from cobaltcore.engine.verdict import Ready, Verdict
 from cobaltcore.operators.controlplane import certificates
-from cobaltcore.operators.controlplane.view import View, is_ready
+from cobaltcore.operators.controlplane.view import View, has_pods, is_ready
 from cobaltcore.runtime.meta import Desired
 
 NAME = "ovn"
@@ -45,6 +45,11 @@ def objects(view: View) -> Iterator[Desired]:
         deletion_policy=view.spec.deletion_policy,
     )
     yield view.child(ovn.CLUSTER, NAME, spec, NAME)
+
+
+def serves(view: View) -> bool:
+    """Whether both databases have a server."""
+    return all(has_pods(view, f"{NAME}-{each}") for each in ("nb", "sb"))
 
 
 def ready(view: View) -> Verdict:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from cobaltcore.api.foreign import mariadb, valkey
+from cobaltcore.api.foreign import mariadb, rabbitmq, valkey
 from cobaltcore.engine.desired import names
 from cobaltcore.engine.graph import Node
 from cobaltcore.engine.verdict import Verdict
@@ -16,7 +16,7 @@ from cobaltcore.operators.controlplane import (
     ovn,
     services,
 )
-from cobaltcore.operators.controlplane.view import View, is_ready
+from cobaltcore.operators.controlplane.view import View, has_pods, is_ready, reports
 from cobaltcore.runtime.meta import Kind
 
 
@@ -30,12 +30,14 @@ PARTS: tuple[Node[View], ...] = (
         "Infrastructure",
         infrastructure.mariadb_objects,
         _is_ready(mariadb.MARIADB, names.MARIADB),
+        serves=lambda view: has_pods(view, names.MARIADB),
     ),
     Node(
         "rabbitmq",
         "Infrastructure",
         infrastructure.rabbitmq_objects,
         infrastructure.rabbitmq_ready,
+        serves=lambda view: reports(view, rabbitmq.CLUSTER, names.RABBITMQ, "ClusterAvailable"),
     ),
     Node(
         "valkey",
@@ -49,6 +51,7 @@ PARTS: tuple[Node[View], ...] = (
         "Infrastructure",
         infrastructure.memcached_objects,
         infrastructure.memcached_ready,
+        serves=lambda view: has_pods(view, names.MEMCACHED),
     ),
     Node(
         "certificates",
@@ -66,6 +69,7 @@ PARTS: tuple[Node[View], ...] = (
         enabled_if=lambda view: (
             view.toggle("neutron").enabled and view.spec.infrastructure.ovn.cluster_ref is None
         ),
+        serves=ovn.serves,
     ),
     Node("ceph", "Infrastructure", ceph.objects, ceph.ready, enabled_if=ceph.is_used),
     Node(

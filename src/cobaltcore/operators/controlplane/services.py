@@ -10,7 +10,7 @@ from cobaltcore.engine.desired import names
 from cobaltcore.engine.graph import Node
 from cobaltcore.engine.part import Parent
 from cobaltcore.operators.controlplane import available, ceph, infrastructure, ovn, sharing, users
-from cobaltcore.operators.controlplane.view import View, is_ready
+from cobaltcore.operators.controlplane.view import View, is_ready, reports
 from cobaltcore.runtime.meta import Desired
 
 
@@ -81,4 +81,5 @@ def _node(service: AnyService) -> Node[View]:
         # Databases are migrated while others still work on Keystone.
         start_after=backing if part.roles else None,
         enabled_if=partial(available.is_on, service),
+        serves=lambda view: reports(view, service.kind, service.name, "APIReady"),
     )

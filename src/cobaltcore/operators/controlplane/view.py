@@ -7,7 +7,7 @@ import msgspec
 from cobaltcore.api import services
 from cobaltcore.api.blocks import Image
 from cobaltcore.api.controlplane import ControlPlaneSpec, ControlPlaneStatus
-from cobaltcore.api.foreign.kubernetes import SECRET
+from cobaltcore.api.foreign.kubernetes import SECRET, STATEFUL_SET
 from cobaltcore.api.toggles import ServiceToggle
 from cobaltcore.engine import readiness, releases
 from cobaltcore.engine.desired import names
@@ -57,6 +57,18 @@ class View(Scope[ControlPlaneSpec, ControlPlaneStatus]):
         key = self.sibling(name)
         meta = {"name": key.name, "namespace": key.namespace, "labels": self.labels(component)}
         return Desired(kind, {"metadata": meta, "spec": msgspec.to_builtins(spec)})
+
+
+def has_pods(view: View, name: str) -> bool:
+    """Whether any pod of a StatefulSet serves."""
+    found = view.get(STATEFUL_SET, name) or {}
+    return bool((found.get("status") or {}).get("readyReplicas"))
+
+
+def reports(view: View, kind: Kind, name: str, *wanted: str) -> bool:
+    """Whether a child reports conditions, be it about its newest spec or the one before."""
+    found = view.get(kind, name)
+    return all(readiness.is_true(found, each) for each in wanted)
 
 
 def is_ready(view: View, kind: Kind, name: str, *, condition: str = "Ready") -> Verdict:

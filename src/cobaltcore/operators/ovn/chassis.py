@@ -26,6 +26,7 @@ from cobaltcore.runtime.timestamps import parse_timestamp, timestamp
 
 COMPONENT = "chassis"
 LOST_AFTER = timedelta(seconds=90)
+ANSWER_WITHIN = timedelta(seconds=40)
 HEARTBEAT_EVERY = timedelta(minutes=30)
 
 
@@ -115,11 +116,30 @@ def tunnel_address(node: Object) -> str:
     return next((each["address"] for each in listed if each["type"] == "InternalIP"), "")
 
 
-def is_alive(record: Record | None, now: datetime) -> bool:
-    """Whether a hypervisor has confirmed lately."""
-    return (
-        record is not None and record.confirmed is not None and now - record.confirmed < LOST_AFTER
-    )
+def alive(view: View) -> set[str]:
+    """System ids of the hypervisors that are alive."""
+    reported = {live["spec"]["systemId"]: live for live in view.chassis.values()}
+    return {
+        name
+        for name, record in (view.records or {}).items()
+        if is_alive(record, view.now, before=_was_connected(reported.get(name)))
+    }
+
+
+def is_alive(record: Record | None, now: datetime, *, before: bool) -> bool:
+    """Whether a hypervisor has confirmed lately, or was alive when nobody asked it to.
+
+    While no operator runs nobody does, so an old confirmation proves nothing at first.
+    """
+    if record is None or record.confirmed is None:
+        return False
+    if now - record.confirmed < LOST_AFTER:
+        return True
+    return before and record.asked_since is not None and now - record.asked_since < ANSWER_WITHIN
+
+
+def _was_connected(live: Object | None) -> bool:
+    return conditions.is_true(conditions.of(live), "OVSConnected")
 
 
 def status(view: View, live: Object) -> Mapping[str, Any]:
@@ -127,7 +147,7 @@ def status(view: View, live: Object) -> Mapping[str, Any]:
     chassis = msgspec.convert(live, OVNChassis)
     record = (view.records or {}).get(chassis.spec.system_id)
     before = chassis.status or OVNChassisStatus()
-    verdict = _connected(record, view.now)
+    verdict = _connected(record, view.now, before=_was_connected(live))
     reported = [
         condition("Ready", _ready(chassis.spec, record, verdict)),
         condition("OVSConnected", verdict),
@@ -144,14 +164,14 @@ def status(view: View, live: Object) -> Mapping[str, Any]:
     return built
 
 
-def _connected(record: Record | None, now: datetime) -> Verdict:
+def _connected(record: Record | None, now: datetime, *, before: bool) -> Verdict:
     if record is None:
         return Waiting(
             "NotRegistered", "ovn-controller has not registered in the southbound database"
         )
     if record.confirmed is None:
         return Waiting("Registering", "ovn-controller has registered and not confirmed yet")
-    if not is_alive(record, now):
+    if not is_alive(record, now, before=before):
         since = timestamp(record.confirmed)
         text = f"no confirmation since {since}; check the pod of ovn-controller on the node"
         return Waiting("HeartbeatLost", text)

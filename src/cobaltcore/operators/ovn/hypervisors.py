@@ -150,14 +150,13 @@ def controller_ready(view: View) -> Verdict:
 
 def _alive(view: View) -> tuple[list[str], list[str]]:
     names = [node["metadata"]["name"] for node in view.nodes]
-    records = view.records or {}
+    answering = chassis.alive(view)
     ids = {
         name: live["spec"]["systemId"]
         for name in names
         if (live := view.chassis.get(name)) is not None
     }
-    alive = [n for n, each in ids.items() if chassis.is_alive(records.get(each), view.now)]
-    return alive, names
+    return [name for name, each in ids.items() if each in answering], names
 
 
 def _rolled_out(view: View, component: str) -> Verdict:

@@ -1,7 +1,8 @@
 """OVNCluster: databases, northd, and a chassis for every hypervisor. Pure but for its probe."""
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from cobaltcore.api.foreign import certmanager
 from cobaltcore.api.foreign.kubernetes import (
@@ -31,6 +32,8 @@ from cobaltcore.runtime.meta import EVERYTHING, Key, Kind
 LOOK_AGAIN = timedelta(seconds=15)
 LOOK_SOON = timedelta(seconds=2)
 CONFIRM_EVERY = timedelta(seconds=25)
+PAUSE = timedelta(seconds=60)
+"""So long without a look is a pause: a restart, an election, a database that did not answer."""
 
 
 class OVNPlanner(Planner[View]):
@@ -64,6 +67,8 @@ class OVNPlanner(Planner[View]):
     def __init__(self, *, route: Callable[[Address], Address] = lambda address: address) -> None:
         self._route = route
         self.probes = (Probe(RECORDS, self._records),)
+        self._asking: dict[Key, tuple[datetime, datetime]] = {}
+        """When the southbound database was first and last read without a pause."""
 
     def references(self, key: Key, spec: OVNClusterSpec) -> Iterable[tuple[Kind, Key]]:
         external = spec.tls.cert_secret_ref
@@ -115,7 +120,13 @@ class OVNPlanner(Planner[View]):
 
     async def _records(self, scope: View) -> object:
         address = self._southbound(scope)
-        return await southbound.records(address) if address is not None else None
+        if address is None:
+            return None
+        found = await southbound.records(address)
+        first, last = self._asking.get(scope.key, (scope.now, scope.now))
+        since = first if scope.now - last < PAUSE else scope.now
+        self._asking[scope.key] = (since, scope.now)
+        return {name: replace(each, asked_since=since) for name, each in found.items()}
 
     def _confirmation(self, scope: View) -> Iterable[Action]:
         """Ask all ovn-controllers to confirm, if the last confirmations are old."""

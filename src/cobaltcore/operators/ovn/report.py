@@ -25,7 +25,7 @@ def status(view: View) -> OVNClusterStatus:
     )
     if view.records is None:
         return found
-    alive = [each for each in view.records.values() if chassis.is_alive(each, view.now)]
+    alive = chassis.alive(view)
     return msgspec.structs.replace(
         found, chassis_count=len(view.records), active_controllers=len(alive)
     )

@@ -28,6 +28,8 @@ class Record:
     bridge_mappings: str = ""
     confirmed: datetime | None = None
     """When it last copied nb_cfg; None: not yet."""
+    asked_since: datetime | None = None
+    """Since when this operator has asked for confirmations without a pause; None: unknown."""
 
 
 Records = Mapping[str, Record]

@@ -81,6 +81,18 @@ def test_progress_counts_parts_that_are_ready() -> None:
     assert status(plane).progress == f"4/{parts}", "mariadb, rabbitmq, memcached, ovn"
 
 
+def test_a_rollout_of_keystone_leaves_the_progress_as_it_is() -> None:
+    plane = a_ready_one()
+    before = status(plane).progress
+    unready(plane, keystone.KIND, "keystone", "1/2 pods of 'keystone-api' ready")
+    keystones = plane.objects[keystone.KIND, key("keystone")]
+    keystones["status"]["conditions"].append({"type": "APIReady", "status": "True"})
+    assert status(plane).progress == before
+    keystones["status"]["conditions"][-1]["status"] = "False"
+    done, _, whole = before.partition("/")
+    assert status(plane).progress == f"{int(done) - 1}/{whole}", "only Keystone is down"
+
+
 def test_generation_that_is_not_observed_is_not_ready() -> None:
     plane = a_ready_one()
     plane.objects[glance.KIND, key("glance")]["metadata"]["generation"] = 2
