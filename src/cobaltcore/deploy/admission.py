@@ -46,8 +46,7 @@ def objects(policy: PodPolicy) -> Iterator[Desired]:
         ]
         spec = {
             "failurePolicy": "Fail",
-            "matchConstraints": {"resourceRules": [_matches(fields.kind)]},
-            # Objects that exist may still be changed otherwise, and deleted.
+            "matchConstraints": _matches(fields.kind),
             "validations": rules,
         }
         yield Desired(VALIDATING_ADMISSION_POLICY, {"metadata": metadata, "spec": spec})
@@ -56,11 +55,19 @@ def objects(policy: PodPolicy) -> Iterator[Desired]:
 
 
 def _matches(kind: Kind) -> Object:
-    return {
+    """With every default: appliers own the block as a whole, and conflict where they differ."""
+    rule = {
         "apiGroups": [kind.group],
         "apiVersions": [kind.version],
         "resources": [kind.plural],
         "operations": ["CREATE", "UPDATE"],
+        "scope": "*",
+    }
+    return {
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": {},
+        "objectSelector": {},
+        "resourceRules": [rule],
     }
 
 
