@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import PurePath
 from typing import NamedTuple
 
 import msgspec
@@ -21,12 +22,14 @@ from cobaltcore.runtime.timestamps import parse_timestamp
 
 DIRECTORY = "/etc/ceph"
 CAPACITY_EVERY = timedelta(hours=1)
+CLONES = {"rbd_default_clone_format": "2"}
+"""Images and snapshots can be deleted while volumes and disks that were cloned from them live."""
 REASONS = ("PoolNotFound", "AccessDenied", "Unreachable")
 """Prefix of the last line of `cobalt-agent ceph check`."""
 
 
 class Pool(NamedTuple):
-    """A pool under the name of the files that lead to it."""
+    """A pool under the name of the files that lead to it: Ceph calls that the cluster's name."""
 
     name: str
     rbd: Rbd
@@ -36,6 +39,11 @@ class Pool(NamedTuple):
     def configuration(self) -> str:
         """The ceph.conf of this pool."""
         return f"{DIRECTORY}/{self.name}.conf"
+
+    @property
+    def keyring(self) -> str:
+        """The user's key where clients of Ceph look unasked; os-brick looks nowhere else."""
+        return f"{DIRECTORY}/{self.name}.client.{self.user}.keyring"
 
 
 class Capacity(NamedTuple):
@@ -59,10 +67,9 @@ def secret_files(scope: AnyScope, pools: Iterable[Pool]) -> dict[str, dict[str, 
     """Where clients of Ceph look: how to reach it, and with which key."""
     files: dict[str, str] = {}
     for pool in pools:
-        keyring = f"{DIRECTORY}/{pool.name}.keyring"
-        own = inifile.render({f"client.{pool.user}": {"keyring": keyring}})
-        files[f"{pool.name}.conf"] = f"{_configuration(scope, pool)}\n{own}"
-        files[f"{pool.name}.keyring"] = inifile.render(
+        own = inifile.render({f"client.{pool.user}": {"keyring": pool.keyring, **CLONES}})
+        files[PurePath(pool.configuration).name] = f"{_configuration(scope, pool)}\n{own}"
+        files[PurePath(pool.keyring).name] = inifile.render(
             {f"client.{pool.user}": {"key": key(scope, pool)}}
         )
     return {DIRECTORY: files} if files else {}

@@ -49,6 +49,9 @@ def ini(scope: AnyScope, workload: Workload) -> str:
         "buffer-size": "65535",
         "thunder-lock": "true",
         "http-chunked-input": "true",
+        # A client that sends an image part by part pauses while it reads from its storage.
+        "chunked-input-timeout": "60",
+        "chunked-input-limit": str(16 * 1024 * 1024),
         "add-header": "Connection: close",
         "disable-logging": "true",
         # Neutron's OVN driver distinguishes workers by when their server started.

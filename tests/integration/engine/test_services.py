@@ -16,7 +16,7 @@ END = ["DeploymentReady", "APIReady"]
 CONDITIONS = {
     "Placement": [*COMMON, *END],
     "Barbican": [*COMMON, "MessagingReady", *END],
-    "Glance": [*COMMON, "CephConnected", *END],
+    "Glance": [*COMMON, "CephConnected", "MetadataDefinitionsReady", *END],
     "Neutron": [*COMMON, "MessagingReady", "OVNConnected", *END],
     "Cinder": [*COMMON, "MessagingReady", "CephConnected", "VolumeTypesReady", *END],
     "Nova": [

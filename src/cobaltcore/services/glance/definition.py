@@ -4,7 +4,7 @@ from cobaltcore.api import glance
 from cobaltcore.engine import ceph
 from cobaltcore.engine.definition import Service, Step, Workload
 from cobaltcore.services.glance import config, projection
-from cobaltcore.services.glance.steps import storage
+from cobaltcore.services.glance.steps import metadefs, storage
 
 SERVICE = Service(
     name="glance",
@@ -23,6 +23,7 @@ SERVICE = Service(
         Step(
             "StorageReady", storage.claimed, enabled_if=storage.is_volume, needs=("ConfigReady",)
         ),
+        Step("MetadataDefinitionsReady", metadefs.loaded, needs=("DatabaseReady",)),
     ),
     workloads=lambda scope: (
         Workload("api", scope.spec.replicas, module="glance.wsgi.api", health="/healthcheck"),

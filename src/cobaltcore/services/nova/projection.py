@@ -60,5 +60,6 @@ PART = ServicePart(
     catalog=CatalogEntry("compute", "Servers", "/v2.1"),
     uses_messaging=True,
     secrets=(METADATA_SECRET,),
-    ceph=CephAccess("ephemeral", writes=("volumes",), reads=("images",)),
+    # Snapshots of servers are written to the images' pool without a copy through Glance.
+    ceph=CephAccess("ephemeral", writes=("volumes", "images")),
 )

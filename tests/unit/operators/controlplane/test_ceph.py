@@ -39,6 +39,12 @@ def test_services_get_pools_and_keys() -> None:
     assert (pools, clients) == ({"images", "volumes", "vms"}, {"glance", "cinder", "nova"})
 
 
+def test_nova_writes_snapshots_of_servers_to_the_pool_of_images() -> None:
+    plane = with_ceph(a_control_plane(storage__ceph__clusterRef__name=NAME))
+    capabilities = plane.objects[rook.CEPH_CLIENT, key("nova")]["spec"]["caps"]["osd"]
+    assert "profile rbd pool=images" in capabilities.split(", ")
+
+
 def test_pool_that_is_not_ready_is_named_with_its_phase() -> None:
     plane = with_ceph(a_control_plane(storage__ceph__clusterRef__name=NAME))
     plane.objects[rook.CEPH_BLOCK_POOL, key("images")]["status"]["phase"] = "Progressing"

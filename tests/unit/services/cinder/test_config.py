@@ -14,6 +14,7 @@ def test_each_backend_is_a_section_and_a_volume_type() -> None:
         "rbd_pool": "volumes",
         "rbd_user": "cinder",
         "rbd_ceph_conf": "/etc/ceph/ceph-rbd.conf",
+        "rbd_cluster_name": "ceph-rbd",
         "rbd_secret_uuid": ceph.libvirt_secret("openstack", "cinder"),
         "rbd_flatten_volume_from_snapshot": "false",
         "report_discard_supported": "true",
@@ -23,6 +24,14 @@ def test_each_backend_is_a_section_and_a_volume_type() -> None:
     (types,) = [body for name, body in jobs.items() if "volume-types" in name]
     command = types["spec"]["template"]["spec"]["containers"][0]["command"]
     assert command == ["cobalt-agent", "cinder", "volume-types", "ceph-rbd", "nfs"]
+
+
+def test_os_brick_finds_the_keyring_by_the_names_of_cluster_and_user() -> None:
+    rendered = planning.rendered(planning.scope(planning.an_object("Cinder")))
+    files = planning.secret_texts(rendered.secret_files["/etc/ceph"])
+    section = planning.options(planning.scope(planning.an_object("Cinder")), "cinder.conf")
+    cluster, user = (section["ceph-rbd"][key] for key in ("rbd_cluster_name", "rbd_user"))
+    assert f"[client.{user}]\nkey = " in files[f"{cluster}.client.{user}.keyring"]
 
 
 def test_without_backends_there_is_nobody_to_talk_to_them() -> None:

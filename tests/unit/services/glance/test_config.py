@@ -19,10 +19,33 @@ def test_images_in_ceph_are_cloned_by_others() -> None:
 def test_the_key_is_in_a_secret_with_the_monitors() -> None:
     rendered = planning.rendered(planning.scope(planning.an_object("Glance")))
     files = planning.secret_texts(rendered.secret_files["/etc/ceph"])
-    assert files["ceph.keyring"] == f"[client.glance]\nkey = {openstack.CEPH_KEY}\n"
+    assert files["ceph.client.glance.keyring"] == f"[client.glance]\nkey = {openstack.CEPH_KEY}\n"
     assert "mon_host = 10.0.0.1:6789" in files["ceph.conf"]
-    assert "keyring = /etc/ceph/ceph.keyring" in files["ceph.conf"]
+    assert "keyring = /etc/ceph/ceph.client.glance.keyring" in files["ceph.conf"]
     assert openstack.CEPH_KEY not in str(rendered.config_map)
+
+
+def test_images_can_be_deleted_while_volumes_were_cloned_from_them() -> None:
+    rendered = planning.rendered(planning.scope(planning.an_object("Glance")))
+    files = planning.secret_texts(rendered.secret_files["/etc/ceph"])
+    assert "rbd_default_clone_format = 2" in files["ceph.conf"].partition("[client.glance]")[2]
+
+
+def test_uploads_may_pause_longer_than_a_socket() -> None:
+    rendered = planning.rendered(planning.scope(planning.an_object("Glance")))
+    uwsgi = rendered.config_map.body["data"]["uwsgi-api.ini"]
+    assert "chunked-input-timeout = 60" in uwsgi
+
+
+def test_metadata_definitions_of_the_release_are_loaded_into_the_database() -> None:
+    found = planning.of_kind(
+        planning.everything(planning.scope(planning.an_object("Glance"))), JOB
+    )
+    (job,) = [body for name, body in found.items() if name.startswith("glance-metadefs")]
+    assert job["spec"]["template"]["spec"]["containers"][0]["command"] == [
+        "glance-manage", "db", "load_metadefs",
+        "--path", "/var/lib/openstack/etc/glance/metadefs", "--merge",
+    ]  # fmt: skip
 
 
 def test_access_to_the_pool_is_proven_with_the_services_own_key() -> None:

@@ -112,6 +112,8 @@ def _rbd(scope: ServiceScope[CinderSpec], pool: ceph.Pool) -> dict[str, str]:
         "rbd_pool": pool.rbd.pool,
         "rbd_user": pool.user,
         "rbd_ceph_conf": pool.configuration,
+        # By this name os-brick finds the keyring.
+        "rbd_cluster_name": pool.name,
         "rbd_secret_uuid": ceph.libvirt_secret(scope.namespace, pool.user),
         "rbd_flatten_volume_from_snapshot": "false",
         "report_discard_supported": "true",

@@ -144,7 +144,7 @@ def _secrets_sync(scope: ServiceScope[NovaSpec], secrets: list[str]) -> Workload
 def _arguments(scope: ServiceScope[NovaSpec]) -> list[str]:
     """The keys that libvirt gets, as arguments of their sync."""
     namespace = scope.namespace
-    files = {each.user: [f"{ceph.DIRECTORY}/{each.name}.keyring"] for each in disks(scope)}
+    files = {each.user: [each.keyring] for each in disks(scope)}
     for user, reference in volume_keys(scope).items():
         names = [f"{KEYS_DIR}/{user}/{name}" for name in _key_names(user, reference)]
         files.setdefault(user, names)
