@@ -45,6 +45,7 @@ CHILDREN = (
     Child(rabbitmq.USER, OPTIONAL),
     Child(rabbitmq.PERMISSION, OPTIONAL),
     Child(certmanager.CERTIFICATE, OPTIONAL),
+    Child(certmanager.ISSUER, OPTIONAL),
 )
 SERVICE_GROUP = ".openstack.c5c3.io"
 

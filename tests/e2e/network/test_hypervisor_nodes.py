@@ -1,11 +1,10 @@
 """libvirt on hypervisors: guests survive restarts of libvirtd and its pod, and migrate live."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from cobaltcore.api.blocks import Image, IssuerRef
+from cobaltcore.api.blocks import Image
 from cobaltcore.engine.desired import libvirt, names
 from cobaltcore.runtime.meta import Key
 from tests.support.lab import Lab, eventually, kill
@@ -20,13 +19,23 @@ GUEST = """
 """
 
 
+WITHOUT_CERTIFICATE = """
+import socket, ssl, sys
+context = ssl._create_unverified_context()
+try:
+    with context.wrap_socket(socket.create_connection((sys.argv[1], int(sys.argv[2])))) as connection:
+        print("admitted" if connection.recv(1) else "refused")
+except ssl.SSLError:
+    print("refused")
+"""
+
+
 class Hypervisors:
     """The libvirt DaemonSet on both nodes."""
 
-    def __init__(self, lab: Lab, namespace: str, scheme: str) -> None:
+    def __init__(self, lab: Lab, namespace: str) -> None:
         self.lab = lab
         self.namespace = namespace
-        self.scheme = scheme
 
     def wait(self) -> None:
         def is_ready() -> bool:
@@ -59,57 +68,17 @@ class Hypervisors:
         return self.lab.daemon(node, "qemu-system-x86_64")
 
 
-def authority(name: str) -> list[dict[str, Any]]:
-    """A CA issuer with its own key."""
-    group = "cert-manager.io/v1"
-    certificate = {
-        "isCA": True,
-        "commonName": name,
-        "secretName": name,
-        "issuerRef": {"name": "self-signed", "kind": "Issuer"},
-    }
-    return [
-        {
-            "apiVersion": group,
-            "kind": "Issuer",
-            "metadata": {"name": "self-signed"},
-            "spec": {"selfSigned": {}},
-        },
-        {
-            "apiVersion": group,
-            "kind": "Certificate",
-            "metadata": {"name": name},
-            "spec": certificate,
-        },
-        {
-            "apiVersion": group,
-            "kind": "Issuer",
-            "metadata": {"name": name},
-            "spec": {"ca": {"secretName": name}},
-        },
-    ]
-
-
-@pytest.fixture(params=["tcp", "tls"])
-def hypervisors(
-    lab: Lab, namespace: str, images: dict[str, str], request: pytest.FixtureRequest
-) -> Iterator[Hypervisors]:
+@pytest.fixture
+def hypervisors(lab: Lab, namespace: str, images: dict[str, str]) -> Iterator[Hypervisors]:
     repository, _, digest = images["libvirt"].partition("@")
-    is_encrypted = request.param == "tls"
-    settings = libvirt.Libvirt(
-        image=Image(repository=repository, digest=digest),
-        issuer=IssuerRef(name="ca", kind="Issuer") if is_encrypted else None,
-        hosts=NODES,
-    )
-    if is_encrypted:
-        lab.create(namespace, *authority("ca"))
+    settings = libvirt.Libvirt(image=Image(repository=repository, digest=digest), hosts=NODES)
     labels = names.labels("c5c3", "lab", "libvirt")
     desired = libvirt.objects(Key(namespace, "libvirt"), settings, labels=labels)
     lab.create(
         namespace,
         *({"apiVersion": d.kind.api_version, "kind": d.kind.kind, **d.body} for d in desired),
     )
-    found = Hypervisors(lab, namespace, request.param)
+    found = Hypervisors(lab, namespace)
     found.wait()
     yield found
     for node in NODES:
@@ -140,9 +109,8 @@ def test_a_guest_survives_restarts_of_daemon_and_pod_and_migrates_live(
     eventually(lambda: hypervisors.runs(first), "libvirtd has found the guest")
     assert hypervisors.emulator(first) == emulator
 
-    options = ["--tls"] if hypervisors.scheme == "tls" else []
-    target = f"qemu+{hypervisors.scheme}://{second}/system"
-    hypervisors.virsh(first, "migrate", "--live", "--p2p", *options, "guest", target)
+    target = f"qemu+tls://{second}/system"
+    hypervisors.virsh(first, "migrate", "--live", "--p2p", "--tls", "guest", target)
     assert hypervisors.runs(second)
     assert not hypervisors.runs(first)
     virt_type = lab.kubectl(
@@ -150,3 +118,12 @@ def test_a_guest_survives_restarts_of_daemon_and_pod_and_migrates_live(
         "cat", libvirt.VIRT_TYPE,
     )  # fmt: skip
     assert virt_type.strip() in {"kvm", "qemu"}
+
+
+def test_libvirtd_admits_nobody_without_a_certificate_of_its_ca(hypervisors: Hypervisors) -> None:
+    first, second = NODES
+    answer = hypervisors.lab.kubectl(
+        "exec", "-i", "-n", hypervisors.namespace, hypervisors.pod(first), "-c", "libvirtd", "--",
+        "python3", "-", second, str(libvirt.TLS_PORT), input=WITHOUT_CERTIFICATE,
+    )  # fmt: skip
+    assert answer.strip() == "refused"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cobaltcore.api.blocks import Image, IssuerRef
+from cobaltcore.api.blocks import Image
 from cobaltcore.api.foreign.certmanager import CERTIFICATE
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, DAEMON_SET
 from cobaltcore.engine.desired import libvirt, names
@@ -17,23 +17,23 @@ def objects(**settings: Any) -> dict[Kind, Any]:
     return {d.kind: d.body for d in libvirt.objects(Key("n", "libvirt"), wanted, labels=LABELS)}
 
 
-def test_without_encryption_the_listener_is_plain() -> None:
-    found = objects()
-    assert CERTIFICATE not in found
-    settings = found[CONFIG_MAP]["data"]["libvirtd.conf"]
-    assert "listen_tcp = 1" in settings
-    assert "listen_tls = 0" in settings
-
-
-def test_with_an_issuer_migrations_are_encrypted_on_both_levels() -> None:
-    found = objects(issuer=IssuerRef(name="ca", kind="Issuer"), hosts=["h2", "h1"])
-    assert found[CERTIFICATE]["spec"]["dnsNames"] == ["h1", "h2"]
-    assert {"server auth", "client auth"} <= set(found[CERTIFICATE]["spec"]["usages"])
-    data = found[CONFIG_MAP]["data"]
+def test_the_listener_admits_only_the_subject_of_hypervisors() -> None:
+    wanted = libvirt.Libvirt(image=IMAGE, hosts=["h2", "h1", "10.0.0.1"])
+    found = list(libvirt.objects(Key("n", "libvirt"), wanted, labels=LABELS))
+    certificates = {d.key.name: d.body["spec"] for d in found if d.kind == CERTIFICATE}
+    own = certificates["libvirt-tls"]
+    assert (own["dnsNames"], own["ipAddresses"]) == (["h1", "h2"], ["10.0.0.1"])
+    assert {"server auth", "client auth"} <= set(own["usages"])
+    assert own["issuerRef"] == {"name": "libvirt-ca", "kind": "Issuer"}
+    assert certificates["libvirt-ca"]["isCA"]
+    (data,) = (d.body["data"] for d in found if d.kind == CONFIG_MAP)
     assert "listen_tcp = 0" in data["libvirtd.conf"]
+    assert f'tls_allowed_dn_list = ["CN={own["commonName"]}"]' in data["libvirtd.conf"]
     assert "default_tls_x509_verify = 1" in data["qemu.conf"]
-    volumes = found[DAEMON_SET]["spec"]["template"]["spec"]["volumes"]
-    assert any(each.get("secret", {}).get("secretName") == "libvirt-tls" for each in volumes)
+
+
+def test_without_hypervisors_there_is_nothing_to_certify() -> None:
+    assert CERTIFICATE not in objects()
 
 
 def test_servers_survive_because_state_and_processes_are_the_nodes() -> None:

@@ -50,9 +50,7 @@ def renew() -> None:
 
 
 def install() -> None:
-    """Put certificates where libvirt and QEMU look for them, if the pod has any."""
-    if not SECRET.exists():
-        return
+    """Put certificates where libvirt and QEMU look for them."""
     copy(SECRET, NODE)
     for name, source in LINKS.items():
         link = PKI / name

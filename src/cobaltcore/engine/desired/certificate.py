@@ -1,12 +1,14 @@
-"""The certificate of an endpoint, issued by cert-manager. Pure."""
+"""Certificates that cert-manager issues, and authorities that sign nothing but ours. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any
 
 from cobaltcore.api.blocks import IssuerRef
-from cobaltcore.api.foreign.certmanager import CERTIFICATE
-from cobaltcore.runtime.meta import Desired, Key
+from cobaltcore.api.foreign.certmanager import CERTIFICATE, ISSUER
+from cobaltcore.runtime.meta import Desired, Key, Kind
+
+AUTHORITY_LIFETIME = "87600h"
 
 
 def certificate(
@@ -33,8 +35,29 @@ def certificate(
         "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
         "usages": ["digital signature", "key encipherment", "server auth"],
     }
+    return _object(CERTIFICATE, key, spec, labels)
+
+
+def authority(
+    signer: Key, key: Key, *, common_name: str, labels: Mapping[str, str]
+) -> Iterator[Desired]:
+    """A CA that signs itself with the issuer `signer`; `key` names it and the issuer that uses it."""
+    spec = {
+        "isCA": True,
+        "commonName": common_name[:64],
+        "secretName": key.name,
+        "duration": AUTHORITY_LIFETIME,
+        "issuerRef": {"name": signer.name, "kind": "Issuer"},
+        "privateKey": {"algorithm": "ECDSA", "size": 256},
+    }
+    yield _object(ISSUER, signer, {"selfSigned": {}}, labels)
+    yield _object(CERTIFICATE, key, spec, labels)
+    yield _object(ISSUER, key, {"ca": {"secretName": key.name}}, labels)
+
+
+def _object(kind: Kind, key: Key, spec: dict[str, Any], labels: Mapping[str, str]) -> Desired:
     meta = {"name": key.name, "namespace": key.namespace, "labels": dict(labels)}
-    return Desired(CERTIFICATE, {"metadata": meta, "spec": spec})
+    return Desired(kind, {"metadata": meta, "spec": spec})
 
 
 def _host_names(service: Key) -> list[str]:

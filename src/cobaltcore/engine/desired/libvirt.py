@@ -1,4 +1,7 @@
-"""libvirt and QEMU on hypervisor nodes: one DaemonSet and the certificate of its listener. Pure.
+"""libvirt and QEMU on hypervisor nodes: one DaemonSet, the certificate of its listener and its CA.
+
+Pure. The listener admits nobody but other hypervisors: whoever reaches it is root on the node. So it
+speaks TLS whatever the endpoint of Nova speaks, and the CA signs for hypervisors alone.
 
 Servers outlive the pod. QEMU is started by libvirtd, so libvirtd moves from the pod's cgroup to one
 of the node before it starts anything; sockets, the state of servers and their disks are directories
@@ -7,12 +10,17 @@ of the node, where the next libvirtd finds them.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from cobaltcore.api.blocks import Image, IssuerRef
-from cobaltcore.api.foreign.certmanager import CERTIFICATE
 from cobaltcore.api.pods import PodSettings, PullSecret, Resources
-from cobaltcore.engine.desired import configmap, containers, placement, probes, workload
+from cobaltcore.engine.desired import (
+    certificate,
+    configmap,
+    containers,
+    placement,
+    probes,
+    workload,
+)
 from cobaltcore.engine.desired.containers import Container, PodField, SecurityContext
 from cobaltcore.engine.desired.pods import Pod
 from cobaltcore.engine.desired.probes import Exec, Probe
@@ -23,7 +31,7 @@ SOCKET = "/run/libvirt/libvirt-sock"
 VIRT_TYPE = "/run/libvirt/virt-type"
 """File on every hypervisor: kvm if a guest really ran with it, else qemu."""
 INSTANCES = "/var/lib/nova/instances"
-TCP_PORT, TLS_PORT = 16509, 16514
+TLS_PORT = 16514
 MIGRATION_PORTS = (49152, 49215)
 SETTINGS, TLS = "/etc/libvirt-settings", "/etc/libvirt-tls"
 KEYS = "/run/libvirt/cobaltcore-pki"
@@ -52,27 +60,22 @@ class Libvirt:
     image: Image
     settings: PodSettings = field(default_factory=PodSettings)
     pull_secrets: Sequence[PullSecret] | None = None
-    issuer: IssuerRef | None = None
-    """Signs the certificate for migrations; None: they are not encrypted."""
     hosts: Sequence[str] = ()
-    """Names of all hypervisor nodes, by which they call each other."""
+    """Names and addresses of all hypervisor nodes, by which they call each other."""
 
 
 def objects(key: Key, libvirt: Libvirt, *, labels: Mapping[str, str]) -> Iterator[Desired]:
-    """The DaemonSet, what runs in it, and the certificate if migrations are encrypted."""
+    """The DaemonSet, what runs in it, and the certificate if there are hypervisors to name in it."""
     selector = {k: v for k, v in labels.items() if k != "app.kubernetes.io/managed-by"}
-    secret = f"{key.name}-tls"
-    if libvirt.issuer is not None:
-        yield _certificate(Key(key.namespace, secret), libvirt.issuer, libvirt.hosts, labels)
-    settings = configmap.config_map(
-        Key(key.namespace, f"{key.name}-settings"),
-        _files(is_encrypted=bool(libvirt.issuer)),
-        labels,
-    )
+    if libvirt.hosts:
+        yield from _certificates(key, libvirt.hosts, labels)
+    files = {"libvirtd.conf": _libvirtd_conf(key), "qemu.conf": _qemu_conf()}
+    settings = configmap.config_map(Key(key.namespace, f"{key.name}-settings"), files, labels)
     yield settings
-    volumes = [Volume("config", SETTINGS, ConfigMap(settings.key.name))]
-    if libvirt.issuer is not None:
-        volumes.append(Volume("tls", TLS, Secret(secret, mode=0o400)))
+    volumes = [
+        Volume("config", SETTINGS, ConfigMap(settings.key.name)),
+        Volume("tls", TLS, Secret(certificate_key(key).name, mode=0o400)),
+    ]
     pod = Pod(
         containers=list(_containers(libvirt, volumes)),
         labels=labels,
@@ -102,68 +105,75 @@ def _containers(libvirt: Libvirt, volumes: Sequence[Volume]) -> Iterator[Contain
         resources=containers.resources(TESTED_SIZE, libvirt.settings),
         security=SecurityContext("privileged", writable_root=True),
     )
-    if libvirt.issuer is not None:
-        yield Container(
-            "certificates",
-            libvirt.image,
-            ("cobalt-agent", "libvirt", "certificates"),
-            volumes=[RUN, *volumes],
-            probes=probes.by_command("cobalt-agent", "ready", "libvirt", "certificates"),
-            resources=SMALL,
-            security=SecurityContext("root", writable_root=True),
-        )
+    yield Container(
+        "certificates",
+        libvirt.image,
+        ("cobalt-agent", "libvirt", "certificates"),
+        volumes=[RUN, *volumes],
+        probes=probes.by_command("cobalt-agent", "ready", "libvirt", "certificates"),
+        resources=SMALL,
+        security=SecurityContext("root", writable_root=True),
+    )
 
 
-def _certificate(
-    key: Key, issuer: IssuerRef, hosts: Sequence[str], labels: Mapping[str, str]
-) -> Desired:
+def certificate_key(key: Key) -> Key:
+    """The certificate of the hypervisors, and the Secret that it is in."""
+    return Key(key.namespace, f"{key.name}-tls")
+
+
+def _certificates(key: Key, hosts: Sequence[str], labels: Mapping[str, str]) -> Iterator[Desired]:
     """One for all hypervisors: each is server and client of every other one."""
-    spec: dict[str, Any] = {
-        "secretName": key.name,
-        # libvirt refuses a certificate without a subject.
-        "commonName": key.name[:64],
-        "dnsNames": sorted(hosts),
-        "issuerRef": {"name": issuer.name, "kind": issuer.kind},
+    authority = Key(key.namespace, f"{key.name}-ca")
+    yield from certificate.authority(
+        Key(key.namespace, f"{key.name}-self-signed"),
+        authority,
+        common_name=f"Hypervisors of {key}",
+        labels=labels,
+    )
+    own = certificate_key(key)
+    issued = certificate.certificate(
+        own,
+        services=(),
+        secret=own.name,
+        issuer=IssuerRef(name=authority.name, kind="Issuer"),
+        labels=labels,
+        hosts=sorted(hosts),
+    )
+    spec = {
+        **issued.body["spec"],
+        "commonName": _common_name(key),
         "privateKey": {"algorithm": "RSA", "size": 2048, "rotationPolicy": "Always"},
         "usages": ["digital signature", "key encipherment", "server auth", "client auth"],
     }
-    meta = {"name": key.name, "namespace": key.namespace, "labels": dict(labels)}
-    return Desired(CERTIFICATE, {"metadata": meta, "spec": spec})
+    yield issued._replace(body={**issued.body, "spec": spec})
 
 
-def _files(*, is_encrypted: bool) -> dict[str, str]:
-    return {
-        "libvirtd.conf": _libvirtd_conf(is_encrypted=is_encrypted),
-        "qemu.conf": _qemu_conf(is_encrypted=is_encrypted),
-    }
+def _common_name(key: Key) -> str:
+    """The subject by which hypervisors know each other."""
+    return key.name[:64]
 
 
-def _libvirtd_conf(*, is_encrypted: bool) -> str:
+def _libvirtd_conf(key: Key) -> str:
     """LISTEN is replaced by the address of the node, IDENTITY by a UUID of its own."""
-    shared = """\
+    return f"""\
 unix_sock_group = "root"
 auth_unix_rw = "none"
 auth_unix_ro = "none"
 listen_addr = "LISTEN"
 host_uuid = "IDENTITY"
 log_outputs = "3:stderr"
-"""
-    if not is_encrypted:
-        return (
-            f'{shared}listen_tls = 0\nlisten_tcp = 1\ntcp_port = "{TCP_PORT}"\nauth_tcp = "none"\n'
-        )
-    return f"""\
-{shared}listen_tcp = 0
+listen_tcp = 0
 listen_tls = 1
 tls_port = "{TLS_PORT}"
 auth_tls = "none"
+tls_allowed_dn_list = ["CN={_common_name(key)}"]
 key_file = "{KEYS}/tls.key"
 cert_file = "{KEYS}/tls.crt"
 ca_file = "{KEYS}/ca.crt"
 """
 
 
-def _qemu_conf(*, is_encrypted: bool) -> str:
+def _qemu_conf() -> str:
     """Servers are kept apart by the cgroup of the node, not by cgroups of libvirt."""
     first, last = MIGRATION_PORTS
     lines = [
@@ -177,7 +187,7 @@ def _qemu_conf(*, is_encrypted: bool) -> str:
         'stdio_handler = "file"',
         f"migration_port_min = {first}",
         f"migration_port_max = {last}",
+        'default_tls_x509_cert_dir = "/etc/pki/qemu"',
+        "default_tls_x509_verify = 1",
     ]
-    if is_encrypted:
-        lines += ['default_tls_x509_cert_dir = "/etc/pki/qemu"', "default_tls_x509_verify = 1"]
     return "\n".join(lines) + "\n"

@@ -5,7 +5,6 @@ databases, northd, hypervisors and Neutron.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from cobaltcore.api.blocks import IssuerRef
 from cobaltcore.api.foreign import certmanager
@@ -14,11 +13,10 @@ from cobaltcore.engine.desired import certificate, secret
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting
 from cobaltcore.operators.ovn.ovsdb import ClientCertificate
 from cobaltcore.operators.ovn.view import View
-from cobaltcore.runtime.meta import Desired, Key, Kind, Object
+from cobaltcore.runtime.meta import Desired, Object
 
 COMPONENT = "certificate"
 KEYS = ("tls.crt", "tls.key", "ca.crt")
-AUTHORITY_LIFETIME = "87600h"
 
 
 def objects(view: View) -> Iterator[Desired]:
@@ -28,8 +26,14 @@ def objects(view: View) -> Iterator[Desired]:
         return
     issuer = tls.issuer_ref
     if issuer is None:
-        yield from _authority(view)
-        issuer = IssuerRef(name=view.named("ca").name, kind="Issuer")
+        authority = view.named("ca")
+        yield from certificate.authority(
+            view.named("self-signed"),
+            authority,
+            common_name=f"OVN {view.name}",
+            labels=view.labels(COMPONENT),
+        )
+        issuer = IssuerRef(name=authority.name, kind="Issuer")
     built = certificate.certificate(
         view.sibling(view.tls_secret),
         services=[view.sibling(view.spec.neutron_integration.nb_connection.service.name)],
@@ -64,27 +68,6 @@ def client_certificate(found: Object | None) -> ClientCertificate | None:
     if chain is None or key is None or authority is None:
         return None
     return ClientCertificate(chain, key, authority)
-
-
-def _authority(view: View) -> Iterator[Desired]:
-    """A self-signed CA for this network only."""
-    signer, authority = view.named("self-signed"), view.named("ca")
-    yield _object(view, certmanager.ISSUER, signer, {"selfSigned": {}})
-    spec = {
-        "isCA": True,
-        "commonName": f"OVN {view.name}"[:64],
-        "secretName": authority.name,
-        "duration": AUTHORITY_LIFETIME,
-        "issuerRef": {"name": signer.name, "kind": "Issuer"},
-        "privateKey": {"algorithm": "ECDSA", "size": 256},
-    }
-    yield _object(view, certmanager.CERTIFICATE, authority, spec)
-    yield _object(view, certmanager.ISSUER, authority, {"ca": {"secretName": authority.name}})
-
-
-def _object(view: View, kind: Kind, key: Key, spec: dict[str, Any]) -> Desired:
-    meta = {"name": key.name, "namespace": key.namespace, "labels": view.labels(COMPONENT)}
-    return Desired(kind, {"metadata": meta, "spec": spec})
 
 
 def _hosts(view: View) -> list[str]:

@@ -8,7 +8,7 @@ from cobaltcore.engine import access, ceph, oslo
 from cobaltcore.engine.definition import Config, ServiceScope
 from cobaltcore.engine.desired import inifile, names
 from cobaltcore.engine.desired.inifile import Sections
-from cobaltcore.services.nova.steps import cells, compute, hypervisor, metadata, users
+from cobaltcore.services.nova.steps import cells, compute, metadata, users
 from cobaltcore.services.nova.steps.cells import Cell
 
 HELPERS = (
@@ -168,8 +168,8 @@ def _libvirt(scope: ServiceScope[NovaSpec]) -> Sections:
     section = {
         "connection_uri": f"qemu+unix:///system?socket={compute.LIBVIRT_DIR}/libvirt-sock",
         "hw_machine_type": "x86_64=pc",
-        "live_migration_scheme": "tls" if hypervisor.issuer(scope) else "tcp",
-        "live_migration_with_native_tls": "true" if hypervisor.issuer(scope) else "false",
+        "live_migration_scheme": "tls",
+        "live_migration_with_native_tls": "true",
         "live_migration_permit_auto_converge": "true",
     }
     virtualization = scope.spec.compute.virtualization

@@ -1,3 +1,7 @@
+from typing import Any
+
+import pytest
+
 from cobaltcore.api import cinder
 from cobaltcore.engine import ceph
 from cobaltcore.engine.desired.volumes import Secret
@@ -66,15 +70,20 @@ def test_how_servers_run_is_found_out_on_each_node_unless_it_is_set() -> None:
     assert init == ["libvirt-wait", "virtualization"]
 
 
-def test_migrations_are_encrypted_as_the_endpoint_is() -> None:
-    plain = planning.scope(planning.an_object("Nova"))
-    tls = {"enabled": True, "issuerRef": {"name": "ca", "kind": "Issuer"}}
-    secure = planning.scope(planning.an_object("Nova", tls=tls))
-    schemes = [
-        planning.options(each, "nova.conf", "compute")["libvirt"]["live_migration_scheme"]
-        for each in (plain, secure)
-    ]
-    assert schemes == ["tcp", "tls"]
+@pytest.mark.parametrize(
+    "tls",
+    [
+        None,
+        {"enabled": False},
+        {"enabled": True, "secretRef": {"name": "given"}},
+        {"enabled": True, "issuerRef": {"name": "ca", "kind": "Issuer"}},
+    ],
+)
+def test_migrations_are_encrypted_whatever_the_endpoint_is(tls: dict[str, Any] | None) -> None:
+    scope = planning.scope(planning.an_object("Nova", **({"tls": tls} if tls else {})))
+    options = planning.options(scope, "nova.conf", "compute")["libvirt"]
+    assert options["live_migration_scheme"] == "tls"
+    assert options["live_migration_with_native_tls"] == "true"
 
 
 def test_libvirt_learns_the_keys_of_cinder_too() -> None:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from cobaltcore.api.blocks import Image, IssuerRef
+from cobaltcore.api.blocks import Image
 from cobaltcore.api.foreign.certmanager import CERTIFICATE
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET, NODE
 from cobaltcore.api.nova import NovaSpec
 from cobaltcore.api.pods import PodSettings
-from cobaltcore.engine import jobs, releases, workloads
+from cobaltcore.engine import jobs, readiness, releases, workloads
 from cobaltcore.engine.definition import Result, ServiceScope, Task
 from cobaltcore.engine.desired import libvirt, names, workload
 from cobaltcore.engine.verdict import Ready, Waiting
@@ -18,11 +18,14 @@ CONFIG_DIR = "/etc/nova"
 
 
 def libvirt_runs(scope: ServiceScope[NovaSpec]) -> Result:
-    """Run libvirt on every hypervisor; migrations are encrypted as the API is."""
+    """Run libvirt on every hypervisor; its pods wait for the certificate."""
     objects = list(_objects(scope))
     key = scope.named(COMPONENT)
     found = workload.progress_on_nodes(scope.observed.get(DAEMON_SET, key))
     if not found.settled:
+        issued = readiness.of(scope.observed, CERTIFICATE, libvirt.certificate_key(key))
+        if _nodes(scope) and not isinstance(issued, Ready):
+            return Result(Waiting("CertificatePending", issued.message), objects)
         why = workloads.pod_failure(scope, COMPONENT)
         text = found.describe(key.name)
         return Result(Waiting("DeploymentProgressing", f"{text}{why}"), objects)
@@ -39,12 +42,6 @@ def hosts_known(scope: ServiceScope[NovaSpec]) -> Result:
     if not isinstance(ran.verdict, Ready):
         return ran
     return Result(Ready("HostsKnown", f"{len(hosts)} hosts"), ran.objects, ran.removals)
-
-
-def issuer(scope: ServiceScope[NovaSpec]) -> IssuerRef | None:
-    """Who signs the certificate for migrations; None: they are not encrypted."""
-    tls = scope.spec.tls
-    return tls.issuer_ref if tls is not None and tls.enabled else None
 
 
 def image(scope: ServiceScope[NovaSpec]) -> Image:
@@ -64,16 +61,10 @@ def _objects(scope: ServiceScope[NovaSpec]) -> Iterator[Desired]:
         image(scope),
         PodSettings(node_selector=compute.node_selector, tolerations=compute.tolerations),
         scope.spec.image_pull_secrets,
-        issuer(scope),
-        [each["metadata"]["name"] for each in nodes],
+        # Nova connects to libvirt by the addresses of nodes, libvirt to others by their names.
+        [name for each in nodes for name in (each["metadata"]["name"], _address(each))],
     )
-    for each in libvirt.objects(scope.named(COMPONENT), settings, labels=scope.labels(COMPONENT)):
-        if each.kind != CERTIFICATE:
-            yield each
-        elif nodes:
-            # Nova connects to libvirt by the addresses of nodes, not their names.
-            spec = {**each.body["spec"], "ipAddresses": sorted(map(_address, nodes))}
-            yield each._replace(body={**each.body, "spec": spec})
+    yield from libvirt.objects(scope.named(COMPONENT), settings, labels=scope.labels(COMPONENT))
 
 
 def _nodes(scope: ServiceScope[NovaSpec]) -> list[Object]:
