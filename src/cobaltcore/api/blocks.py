@@ -22,9 +22,9 @@ from cobaltcore.api.pods import PodSettings, PullSecrets
 from cobaltcore.api.release import ReleaseName
 from cobaltcore.runtime.meta import Condition
 
-Host = Annotated[
-    str, Meta(max_length=253, pattern=r"^([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|[0-9A-Fa-f:]+)$")
-]
+_DNS_NAME = "[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?"
+_IPV6 = "[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){2,7}"
+Host = Annotated[str, Meta(max_length=253, pattern=f"^({_DNS_NAME}|{_IPV6})$")]
 DatabaseName = Annotated[
     str,
     Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_]+$"),

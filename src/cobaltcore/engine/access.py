@@ -64,14 +64,21 @@ def secret_content(scope: AnyScope, name: str) -> Object | None:
 def missing(scope: AnyScope, need: SecretNeed) -> list[str]:
     """What a Secret lacks, as sentences."""
     found = secret_content(scope, need.name)
+    name = f"Secret {need.name!r} ({need.purpose})"
     if found is None:
-        return [f"Secret {need.name!r} ({need.purpose}) does not exist"]
-    present = secret.texts(found)
-    return [
-        f"Secret {need.name!r} ({need.purpose}) has no key {' or '.join(map(repr, keys))}"
-        for keys in (key if isinstance(key, tuple) else (key,) for key in need.keys)
-        if not any(key in present for key in keys)
-    ]
+        return [f"{name} does not exist"]
+    needed = (key if isinstance(key, tuple) else (key,) for key in need.keys)
+    faults = (_fault(found, keys) for keys in needed)
+    return [f"{name} {fault}" for fault in faults if fault]
+
+
+def _fault(found: Object, keys: tuple[str, ...]) -> str:
+    """Why none of these keys can be used; empty if one can."""
+    present = [key for key in keys if key in (found.get("data") or {})]
+    faults = [secret.fault(found, key) for key in present]
+    if "" in faults:
+        return ""
+    return faults[0] if faults else f"has no key {' or '.join(map(repr, keys))}"
 
 
 def value(scope: AnyScope, name: str, key: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from cobaltcore.engine import access, configuration, jobs, readiness
+from cobaltcore.engine import access, configuration, jobs, readiness, shared
 from cobaltcore.engine.definition import AnyScope, Result, Task
 from cobaltcore.engine.desired import database
 from cobaltcore.engine.verdict import Blocked, Ready, Waiting
@@ -20,6 +20,7 @@ def synced(scope: AnyScope) -> Result:
     if missing:
         return Result(Waiting("WaitingForSecrets", "; ".join(missing)))
     objects = list(_objects(scope))
+    shared.check(scope, shared.DATABASES, objects)
     unready = readiness.first_unready(scope.observed, objects)
     if unready:
         return Result(Waiting("WaitingForDatabase", unready), objects)

@@ -18,6 +18,11 @@ def variable(section: str, option: str) -> str:
     return f"OS_{section.upper()}__{option.upper()}"
 
 
+def literal(text: str) -> str:
+    """The value of an option as it is: oslo.config would replace $NAME by another option."""
+    return text.replace("$", "$$")
+
+
 def database_options(section: str = "database") -> Sections:
     """A database section without its address, which is secret."""
     return {section: {"max_retries": "-1", "connection_recycle_time": "600"}}
@@ -98,7 +103,7 @@ def login_environment(scope: AnyScope, *sections: str, secret: str = "") -> dict
     """The application credential for sections that log in: the service's own, or another one."""
     name = secret or access.required_keystone(scope).app_credential_ref.secret
     return {
-        variable(section, option): access.value(scope, name, option)
+        variable(section, option): literal(access.value(scope, name, option))
         for section in sections
         for option in ("application_credential_id", "application_credential_secret")
     }

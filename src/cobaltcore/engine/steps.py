@@ -7,7 +7,7 @@ from functools import partial
 from cobaltcore.api import base
 from cobaltcore.api.blocks import Dependency, ServiceSpec
 from cobaltcore.api.foreign import certmanager
-from cobaltcore.engine import access, configuration, databases, readiness, workloads
+from cobaltcore.engine import access, configuration, databases, readiness, shared, workloads
 from cobaltcore.engine.definition import AnyScope, Result, SecretNeed, Step, Workload
 from cobaltcore.engine.desired import certificate, messaging, names, secret
 from cobaltcore.engine.uwsgi import is_encrypted
@@ -81,6 +81,7 @@ def virtual_hosts(scope: AnyScope) -> Result:
     if access.required_messaging(scope).cluster_ref is None:
         return Result(Ready(EXTERNAL, "external RabbitMQ; user and virtual host must exist there"))
     objects = list(_messaging_objects(scope))
+    shared.check(scope, shared.VIRTUAL_HOSTS, objects)
     unready = readiness.first_unready(scope.observed, objects)
     if unready:
         return Result(Waiting("WaitingForMessaging", unready), objects)

@@ -41,9 +41,9 @@ Verdict: TypeAlias = Ready | Waiting | Blocked
 class DependencyPending(Exception):
     """A step needs something that is in progress: ends as Waiting."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, *, after: timedelta | None = None) -> None:
         super().__init__(message)
-        self.verdict = Waiting(reason, message)
+        self.verdict = Waiting(reason, message, after=after)
 
 
 class InputInvalid(Exception):

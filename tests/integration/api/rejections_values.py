@@ -9,6 +9,7 @@ from tests.support.rejections import Rejection
 
 PLANE = "controlplane"
 SERVICES = ("keystone", "glance", "placement", "nova", "neutron", "cinder", "barbican")
+TWICE = {"physicalNetwork": "a", "bridge": "br-a"}
 NAMES = ("a\nb", "a = 1", "a]", "a\u00a0b", "a ", "\x07", "connexi\u00f3n", "")
 SECRETS = (
     "connection",
@@ -107,7 +108,10 @@ def _pods() -> list[Rejection]:
             for part in ("mariadb", "rabbitmq")
             for size in (0, "0", "0.0", "0Gi", -1, "-1Gi")
         ),
-        Rejection(PLANE, {f"{infrastructure}.memcached.memory": "0"}, "memcached.memory"),
+        *(
+            Rejection(PLANE, {f"{infrastructure}.memcached.memory": each}, "memcached.memory")
+            for each in ("0", "-1", "256MB", "1,5Gi", "1e3", "\u00a01Gi")
+        ),
         Rejection("ovncluster", {"spec.northbound.storage.size": "0"}, "storage.size"),
     ]
 
@@ -134,6 +138,20 @@ def _network() -> list[Rejection]:
             for each in ("Region One", "a/b", "R\u00a0")
         ),
         Rejection(PLANE, {f"{mappings}.0.physicalNetwork": "ext\u00a0"}, "physicalNetwork"),
+        Rejection(PLANE, {mappings: [TWICE, TWICE | {"bridge": "br-b"}]}, "bridgeMappings[1]"),
+        Rejection(PLANE, {mappings: [TWICE, TWICE | {"physicalNetwork": "b"}]}, "serve one physical"),
+        *(
+            Rejection("neutron", {"spec.metadataAgent.novaMetadataUrl": each}, "novaMetadataUrl")
+            for each in urls
+        ),
+        *(
+            Rejection("placement", {"spec.database.host": each}, "spec.database.host")
+            for each in ("db\u00a0", "db:3306", "[fd00::1]", "db\n")
+        ),
+        *(
+            Rejection("glance", {"spec.storage.rbd.user": each}, "spec.storage.rbd.user")
+            for each in ("my user", ".user", "user/", "us\u00e9r", "u" * 55)
+        ),
         Rejection(PLANE, {"spec.korc": {"cloudCredentialsRef": {"cloudName": "a\nb"}}}, "cloudName"),
         Rejection("keystone", {"spec.bootstrap.adminUser": "\u00a0admin"}, "bootstrap.adminUser"),
         Rejection("cinder", {"spec.messaging.virtualHost": "a b"}, "messaging.virtualHost"),

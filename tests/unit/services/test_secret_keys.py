@@ -1,6 +1,8 @@
 """A key that a reference to a Secret names is the one that is used."""
 
 import base64
+import re
+import string
 from typing import Any
 
 import pytest
@@ -70,3 +72,51 @@ def test_ca_bundle_of_keystone() -> None:
     (bundle,) = [each["secret"] for each in volumes if each["name"] == "ca"]
     assert bundle["items"] == [{"key": "root", "path": "ca.crt"}]
     assert ("trust", ("root",)) in [(n.name, n.keys) for n in access.secret_needs(scope)]
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        ("", "has an empty key 'password'"),
+        ("Cg==", "has an empty key 'password'"),
+        ("/w==", "has a key 'password' that is not text in UTF-8"),
+    ],
+)
+def test_unusable_value_is_named(value: str, fault: str) -> None:
+    scope = planning.scope(planning.an_object("Placement"))
+    login = scope.spec.database.secret_ref.name
+    scope.observed.contents[SECRET, Key(planning.NAMESPACE, login)]["data"]["password"] = value
+    lacking = [text for n in access.backend_needs(scope.spec) for text in access.missing(scope, n)]
+    assert lacking == [f"Secret {login!r} (database login) {fault}"]
+
+
+def test_other_binary_keys_of_a_secret_do_no_harm() -> None:
+    scope = planning.scope(planning.an_object("Placement"))
+    login = scope.spec.database.secret_ref.name
+    scope.observed.contents[SECRET, Key(planning.NAMESPACE, login)]["data"]["keystore"] = "/w=="
+    assert [t for n in access.secret_needs(scope) for t in access.missing(scope, n)] == []
+
+
+def test_dollar_in_a_secret_is_no_reference_to_another_option() -> None:
+    reference = {"sharedSecretRef": {"name": "shared", "key": "proxy"}}
+    for kind, field, name, variable in (
+        ("Nova", "metadata", "", "OS_NEUTRON__METADATA_PROXY_SHARED_SECRET"),
+        ("Neutron", "metadataAgent", "agent", "OS_DEFAULT__METADATA_PROXY_SHARED_SECRET"),
+    ):
+        scope = with_secret(
+            planning.an_object(kind, **{field: reference}), "shared", proxy="a$host$$"
+        )
+        written = planning.secret_texts(planning.rendered(scope, name).environment)[variable]
+        # What oslo.config makes of it.
+        assert string.Template(written).safe_substitute(host="other") == "a$host$$"
+
+
+def test_ceph_users_have_volumes_of_their_own() -> None:
+    users = ("my-user", "my.user", "My_User", "x" * 54, "X" * 54)
+    keys = [{"user": each, "secretRef": {"name": "ceph"}} for each in users]
+    scope = planning.scope(planning.an_object("Nova", compute={"volumeKeys": keys}))
+    agents = planning.of_kind(planning.everything(scope), DAEMON_SET)
+    volumes = agents["nova-libvirt-secrets"]["spec"]["template"]["spec"]["volumes"]
+    found = [each["name"] for each in volumes if each["name"].startswith("ceph-key-")]
+    assert len(set(found)) == len(found) == len(users)
+    assert all(re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", each) for each in found)

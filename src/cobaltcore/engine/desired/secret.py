@@ -30,6 +30,24 @@ def text(obj: Object | None, key: str) -> str | None:
 
 
 def texts(obj: Object | None) -> dict[str, str]:
-    """All values of a Secret as text."""
+    """All values of a Secret that are text."""
     data = (obj or {}).get("data") or {}
-    return {key: base64.b64decode(value).decode() for key, value in data.items()}
+    return {
+        key: base64.b64decode(value).decode() for key, value in data.items() if _is_text(value)
+    }
+
+
+def fault(obj: Object, key: str) -> str:
+    """Why a value that exists cannot be used, as the end of a sentence; empty if it can."""
+    value = obj["data"][key]
+    if not _is_text(value):
+        return f"has a key {key!r} that is not text in UTF-8"
+    return "" if base64.b64decode(value).strip() else f"has an empty key {key!r}"
+
+
+def _is_text(value: str) -> bool:
+    try:
+        base64.b64decode(value).decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -82,7 +82,7 @@ def agent(scope: ServiceScope[NeutronSpec]) -> Config:
     secret = access.value(scope, metadata.secret_name(scope.spec), metadata.secret_key(scope.spec))
     return Config(
         files={"neutron.conf": inifile.render(options)},
-        environment={oslo.variable("DEFAULT", names.METADATA_SECRET_KEY): secret},
+        environment={oslo.variable("DEFAULT", names.METADATA_SECRET_KEY): oslo.literal(secret)},
         secret_files=ovn.secret_files(scope),
         checks_rule=lambda rule: False,
     )

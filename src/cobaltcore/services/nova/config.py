@@ -71,7 +71,7 @@ def render(scope: ServiceScope[NovaSpec]) -> Config:
             **oslo.login_environment(scope, "keystone_authtoken"),
             **_peers(scope),
             **cells.environment(scope),
-            oslo.variable("neutron", names.METADATA_SECRET_KEY): secret,
+            oslo.variable("neutron", names.METADATA_SECRET_KEY): oslo.literal(secret),
         },
         secret_files=ceph.secret_files(scope, pools),
     )

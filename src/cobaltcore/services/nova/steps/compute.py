@@ -19,6 +19,7 @@ from cobaltcore.engine.definition import (
 )
 from cobaltcore.engine.desired import containers
 from cobaltcore.engine.desired.volumes import HostPath, Secret, Volume, host_path
+from cobaltcore.runtime.diff import digest
 from cobaltcore.runtime.meta import Key, Kind
 from cobaltcore.services.nova.steps import cells
 from cobaltcore.services.nova.steps.cells import Cell
@@ -164,8 +165,13 @@ def _volumes() -> Iterator[Volume]:
 
 def _key_volumes(scope: ServiceScope[NovaSpec]) -> Iterator[Volume]:
     for user, reference in sorted(volume_keys(scope).items()):
-        label = user.lower().replace(".", "-").replace("_", "-")
-        yield Volume(f"ceph-key-{label}", f"{KEYS_DIR}/{user}", Secret(reference.name))
+        yield Volume(f"ceph-key-{_label(user)}", f"{KEYS_DIR}/{user}", Secret(reference.name))
+
+
+def _label(user: str) -> str:
+    """The user as a name of volumes, which have no dots; different for different users."""
+    label = user.lower().replace(".", "-").replace("_", "-")
+    return label if label == user else f"{label[:47]}-{digest(user)[:6]}"
 
 
 def _key_names(user: str, reference: SecretKeyRef) -> tuple[str, ...]:
