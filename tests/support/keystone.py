@@ -120,6 +120,11 @@ class KeystoneHarness:
         self._port.release()
         self._scratch.remove(keep_logs=False)
 
+    def manage(self, *arguments: str) -> None:
+        """Run keystone-manage with this Keystone's database and keys."""
+        program = self._installation / "venv" / "bin" / "keystone-manage"
+        _run([str(program), f"--config-file={self.directory / 'keystone.conf'}", *arguments])
+
     def revoke(self, token: str) -> None:
         """Make a token useless."""
         request = urllib.request.Request(f"{self.url}/auth/tokens", method="DELETE")

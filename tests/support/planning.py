@@ -59,10 +59,11 @@ def scope(obj: Object, *others: tuple[Kind, Object]) -> ServiceScope[Any]:
     definition = service(obj["kind"])
     resource = msgspec.convert(obj, definition.resource)
     key = key_of(obj)
+    generated = set(definition.generated(key.name))
     contents = {
         (kind, other): _content(kind, other)
         for kind, other in ServicePlanner(definition).references(key, resource.spec)
-        if kind in (SECRET, CONFIG_MAP)
+        if kind in (SECRET, CONFIG_MAP) and (kind, other.name) not in generated
     }
     for need in definition.passwords(key.name, resource.spec):
         contents[SECRET, Key(key.namespace, need.name)] = _content(SECRET, key)

@@ -22,6 +22,7 @@ from cobaltcore.engine.observed import Observed
 from cobaltcore.engine.plan import Plan
 from cobaltcore.engine.planner import Planner
 from cobaltcore.engine.scope import Answer
+from cobaltcore.engine.service import ServicePlanner
 from cobaltcore.runtime.meta import Desired, Key, Kind, Object, key_of, owner_reference
 from cobaltcore.runtime.timestamps import timestamp
 from tests.support import openstack, structural
@@ -110,12 +111,19 @@ class Simulation:
     def _provide(self) -> None:
         """Create what the planner reads and nobody else has created."""
         scope = self.scope()
+        own = self._generated()
         for kind, key in self.planner.contents(scope):
-            if kind == SECRET:
+            if kind == SECRET and (kind, key.name) not in own:
                 self.add_secret(key)
         for kind, key in self.planner.references(scope.key, scope.spec):
             if kind not in (SECRET, CONFIG_MAP) and (kind, key) not in self.objects:
                 self.add(kind, ready(_referenced(kind, key), owner=None))
+
+    def _generated(self) -> set[tuple[Kind, str]]:
+        """Secrets that the planner creates when it comes to that."""
+        if not isinstance(self.planner, ServicePlanner):
+            return set()
+        return set(self.planner.service.generated(self.live["metadata"]["name"]))
 
     def _permit(self, kind: Kind, key: Key) -> None:
         namespace = self.live["metadata"]["namespace"]

@@ -42,8 +42,9 @@ class KeyRotation(Struct):
     rotation_schedule: Cron = "0 0 * * 0"
     """Cron schedule of rotation, in UTC. Pods are not restarted."""
     max_active_keys: Annotated[int, Meta(ge=3, le=100)] = 3
-    """Number of keys: the newest encrypts, the others only decrypt. A Fernet token must expire
-    before its key is removed: rotation interval x (keys - 2) is the longest token lifetime."""
+    """Number of keys that are kept: the newest encrypts, one is staged to be the next, the others
+    decrypt. An old key stays beyond this number while anything that it encrypted can be needed:
+    a Fernet key until its last token has expired ([token] expiration + allow_expired_window)."""
     suspend: bool = False
     """Stop scheduled rotation; the keys stay in use."""
 
@@ -52,7 +53,8 @@ class CredentialKeyRotation(KeyRotation):
     """Schedule of rotation of the credential keys, and their number."""
 
     rotation_schedule: Cron = "0 0 1 * *"
-    """Cron schedule of rotation, in UTC. Pods are not restarted."""
+    """Cron schedule of rotation, in UTC. Pods are not restarted. Stored credentials are encrypted
+    with the newest key by a Job before the next one is promoted."""
 
 
 class Federation(Struct):

@@ -106,6 +106,8 @@ class Task:
     """Variables from Secrets: variable to name and key."""
     readiness: tuple[str, ...] = ()
     """Command that succeeds while a sidecar works; none: it is ready once it runs."""
+    volumes: Sequence[Volume] = ()
+    """In place of the service's volumes of the same names."""
     before_keystone: bool = False
     """It needs databases and broker only, so it may run before there is a Keystone."""
 

@@ -53,6 +53,8 @@ def job_pod(scope: AnyScope, task: Task) -> Pod:
     else:
         config = configuration.rendered(scope)
         volumes = _volumes(scope, config)
+    own = {each.name for each in task.volumes}
+    volumes = [*(each for each in volumes if each.name not in own), *task.volumes]
     secrets = {name: SecretKey(*source) for name, source in task.secret_environment.items()}
     container = Container(
         f"{scope.service.name}-{task.name}",

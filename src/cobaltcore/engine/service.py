@@ -68,6 +68,8 @@ class ServicePlanner(Planner[ServiceScope[Any]]):
         yield from references.clusters(key.namespace, spec)
         yield from references.depended_on(key.namespace, spec)
         yield from self.service.references(key, spec)
+        for kind, name in self.service.generated(key.name):
+            yield kind, Key(key.namespace, name)
 
     def contents(self, scope: ServiceScope[Any]) -> Iterator[tuple[Kind, Key]]:
         for kind, key in self.references(scope.key, scope.spec):
@@ -75,8 +77,6 @@ class ServicePlanner(Planner[ServiceScope[Any]]):
                 yield kind, key
         for need in self.service.passwords(scope.name, scope.spec):
             yield SECRET, scope.sibling(need.name)
-        for kind, name in self.service.generated(scope.name):
-            yield kind, scope.sibling(name)
 
     def plan(self, scope: ServiceScope[Any]) -> Plan[Any]:
         before = scope.status or self.service.status()

@@ -12,9 +12,15 @@ from typing import Any, NamedTuple
 from cobaltcore.runtime import diff, errors
 from cobaltcore.runtime.changeset import Applied, ChangeSet, Outcome
 from cobaltcore.runtime.cluster import Cluster
-from cobaltcore.runtime.meta import Desired, Key, Kind, Object, key_of, owner_reference
-
-APPLIED = "c5c3.io/applied"
+from cobaltcore.runtime.meta import (
+    APPLIED,
+    Desired,
+    Key,
+    Kind,
+    Object,
+    key_of,
+    owner_reference,
+)
 
 
 class ResourceConflict(errors.RuntimeFault):

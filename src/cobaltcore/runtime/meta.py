@@ -12,6 +12,8 @@ import msgspec
 
 Object: TypeAlias = dict[str, Any]
 ConditionStatus = Literal["True", "False", "Unknown"]
+APPLIED = "c5c3.io/applied"
+"""Annotation of every object that is ours: the digest of what was last applied."""
 
 
 class _KeywordOnly(msgspec.StructMeta):

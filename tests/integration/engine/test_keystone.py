@@ -200,3 +200,57 @@ async def test_a_restart_fetches_only_secrets_of_the_user(
     own = [each for each in requests if each.object.namespace == space]
     fetched = [each.object.name for each in own if each.verb == "get"]
     assert sorted(fetched) == ["keystone-admin", "keystone-db"]
+
+
+async def test_keys_rotate_when_it_is_time(
+    plane: ControlPlaneHarness, client: Client, space: str
+) -> None:
+    await inputs(client, space)
+    await client.create(keystone.KIND, a_keystone(space))
+    secrets = ("keystone-fernet-keys", "keystone-credential-keys")
+    async with serving(plane, ["keystone"]) as running:
+        await eventually(is_ready(client, space), "Keystone is Ready", seconds=120)
+        before = [await client.get(SECRET, Key(space, name)) for name in secrets]
+        found = await client.get(keystone.KIND, Key(space, "keystone"))
+        created = before[0]["metadata"]["annotations"]["c5c3.io/rotated-at"]
+        assert found["status"]["lastKeyRotation"] == created
+        past = {"metadata": {"annotations": {"c5c3.io/rotated-at": "2026-01-01T00:00:00Z"}}}
+        for name in secrets:
+            await client.patch(SECRET, Key(space, name), past)
+
+        async def rotated() -> bool:
+            after = [(await client.get(SECRET, Key(space, name)))["data"] for name in secrets]
+            return all(
+                set(new) == {"0", "1", "2"}
+                and (new["1"], new["2"]) == (old["data"]["1"], old["data"]["0"])
+                for old, new in zip(before, after, strict=True)
+            )
+
+        await eventually(rotated, "the staged keys are promoted", seconds=120)
+        await eventually(running.rests, "the operator rests")
+        after = await client.get(SECRET, Key(space, secrets[0]))
+        found = await client.get(keystone.KIND, Key(space, "keystone"))
+        at = after["metadata"]["annotations"]["c5c3.io/rotated-at"]
+        assert found["status"]["lastKeyRotation"] == at >= created
+        assert await is_ready(client, space)()
+
+
+async def test_keys_that_are_lost_block_until_someone_decides(
+    plane: ControlPlaneHarness, client: Client, space: str
+) -> None:
+    await inputs(client, space)
+    await client.create(keystone.KIND, a_keystone(space))
+    name = "keystone-fernet-keys"
+    async with serving(plane, ["keystone"]):
+        await eventually(is_ready(client, space), "Keystone is Ready", seconds=120)
+        await client.delete(SECRET, Key(space, name))
+
+        async def blocked() -> bool:
+            reported = await conditions(client, space)
+            return reported.get("Stalled", ("", "", ""))[:2] == ("True", "KeysLost")
+
+        await eventually(blocked, "a person has to act")
+        meta = {"name": name, "namespace": space, "annotations": {"c5c3.io/applied": "lost"}}
+        await client.create(SECRET, {"apiVersion": "v1", "kind": "Secret", "metadata": meta})
+        await eventually(is_ready(client, space), "Keystone is Ready with new keys", seconds=120)
+        assert set((await client.get(SECRET, Key(space, name)))["data"]) == {"0", "1"}

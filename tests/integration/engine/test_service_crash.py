@@ -12,7 +12,8 @@ from tests.support.control_plane import ControlPlaneHarness
 from tests.support.mortal import Mortal, approval, operators
 from tests.support.operating import read
 
-SURVIVORS = {"Nova": None, "Keystone": "keystone-fernet-keys"}
+KEYS = ("keystone-fernet-keys", "keystone-credential-keys")
+SURVIVORS = {"Nova": None, "Keystone": KEYS[0]}
 """What stays when the object is deleted: Secrets that data depends on."""
 
 
@@ -25,10 +26,12 @@ async def test_a_crash_at_every_api_call_converges(
     openstack.label_nodes(plane)
     await openstack.environment(client, wanted)
     mortal = Mortal(plane, operators(kind.lower()))
+    rotation = [(_rotate, _is_rotated(client, wanted))] if kind == "Keystone" else []
     async with approval(plane):
         for act, check in (
             (_make, openstack.is_ready(client, wanted)),
             (_change, _is_changed(client, wanted)),
+            *rotation,
             (_end, _is_gone(client, wanted)),
         ):
             await act(client, wanted)
@@ -47,6 +50,26 @@ async def _change(client: Client, obj: Object) -> None:
     key = Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
     patch = {"spec": {"extraConfig": {"DEFAULT": {"debug": "true"}}}}
     await client.patch(openstack.kind_of(obj), key, patch)
+
+
+async def _rotate(client: Client, obj: Object) -> None:
+    """Make rotation of all keys due."""
+    patch = {"metadata": {"annotations": {"c5c3.io/rotated-at": "2026-01-01T00:00:00Z"}}}
+    for name in KEYS:
+        await client.patch(SECRET, Key(obj["metadata"]["namespace"], name), patch)
+
+
+def _is_rotated(client: Client, obj: Object) -> Callable[[], Awaitable[bool]]:
+    ready = openstack.is_ready(client, obj)
+
+    async def check() -> bool:
+        namespace = obj["metadata"]["namespace"]
+        found = [await client.get(SECRET, Key(namespace, name)) for name in KEYS]
+        promoted = [set(each["data"]) for each in found]
+        assert all({"0", "1"} <= keys for keys in promoted), "none is dropped"
+        return promoted == [{"0", "1", "2"}] * 2 and await ready()
+
+    return check
 
 
 async def _end(client: Client, obj: Object) -> None:

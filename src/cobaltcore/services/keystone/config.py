@@ -19,10 +19,10 @@ def render(scope: ServiceScope[KeystoneSpec]) -> Config:
         {
             "token": {"provider": "fernet"},
             "fernet_tokens": {
-                "key_repository": keys.FERNET_DIR,
+                "key_repository": keys.DIRECTORIES[keys.FERNET],
                 "max_active_keys": str(spec.fernet.max_active_keys),
             },
-            "credential": {"key_repository": keys.CREDENTIAL_DIR},
+            "credential": {"key_repository": keys.DIRECTORIES[keys.CREDENTIAL]},
             "identity": {"default_domain_id": "default"},
         },
         spec.extra_config,

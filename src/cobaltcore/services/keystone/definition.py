@@ -23,9 +23,15 @@ SERVICE = Service(
     volumes=keys.volumes,
     generated=keys.generated,
     steps=(
-        Step("FernetKeysReady", keys.fernet, needs=()),
-        Step("CredentialKeysReady", keys.credential, needs=()),
-        Step("BootstrapReady", bootstrap.bootstrapped),
+        Step(keys.CONDITIONS[keys.FERNET], keys.fernet, needs=()),
+        # Running pods need nothing of a rotation that waits.
+        Step(
+            keys.CONDITIONS[keys.CREDENTIAL],
+            keys.credential,
+            needs=("CertificateReady", "ConfigReady", "DatabaseReady"),
+            gates=False,
+        ),
+        Step("BootstrapReady", bootstrap.bootstrapped, needs=bootstrap.NEEDS),
     ),
     workloads=lambda scope: (
         Workload("api", scope.spec.replicas, module="keystone.wsgi.api", health="/v3"),

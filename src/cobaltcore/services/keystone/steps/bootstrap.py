@@ -7,6 +7,8 @@ from cobaltcore.engine.desired import service
 from cobaltcore.engine.verdict import Ready
 from cobaltcore.runtime.diff import digest
 
+NEEDS = ("SecretsReady", "CertificateReady", "ConfigReady", "DatabaseReady", "FernetKeysReady")
+
 
 def bootstrapped(scope: ServiceScope[KeystoneSpec]) -> Result:
     """Run `keystone-manage bootstrap`; a changed password runs it again."""
