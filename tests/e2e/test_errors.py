@@ -161,7 +161,8 @@ def up_with_timeout(lab: Lab, *, seconds: int) -> None:
     script = (
         "import sys; from datetime import timedelta; from cobaltlab import bootstrap;"
         f"bootstrap.TIMEOUT = timedelta(seconds={seconds});"
-        "from cobaltcore.cli import main; sys.exit(main.main(['up', '--name', sys.argv[1]]))"
+        "from cobaltcore.cli import main;"
+        "sys.exit(main.main(['up', '--until', 'cluster', '--name', sys.argv[1]]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, lab.name],
