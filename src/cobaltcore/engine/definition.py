@@ -110,6 +110,10 @@ class Task:
     """In place of the service's volumes of the same names."""
     before_keystone: bool = False
     """It needs databases and broker only, so it may run before there is a Keystone."""
+    offline: bool = False
+    """It reads the files of the configuration and calls nobody."""
+    refusal: str = ""
+    """The first word of the message of a failure that no repetition changes: a person must act."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from cobaltcore.engine import podfailures, podspec
 from cobaltcore.engine.definition import AnyScope, Result, Task
 from cobaltcore.engine.desired import job
 from cobaltcore.engine.plan import Removal
-from cobaltcore.engine.verdict import Ready, Waiting
+from cobaltcore.engine.verdict import Blocked, Ready, Waiting
 
 RETRY_FAILED_JOB = timedelta(seconds=60)
 
@@ -26,6 +26,9 @@ def run_once(scope: AnyScope, task: Task, *, running: str) -> Result:
     outcome = job.outcome(scope.observed.get(JOB, wanted.key), pods)
     if outcome.done:
         return Result(Ready("Done", outcome.message), [wanted])
+    if task.refusal and outcome.message.startswith(task.refusal):
+        why = outcome.message.removeprefix(task.refusal)
+        return Result(Blocked(task.refusal.partition(":")[0], why), [wanted])
     if outcome.failed_at is None:
         last_try = f"; last try: {outcome.message}" if outcome.message else ""
         text = f"Job {wanted.key.name!r} is running{last_try or podfailures.among(pods)}"

@@ -49,9 +49,10 @@ def job_pod(scope: AnyScope, task: Task) -> Pod:
     """The pod of a one-time command."""
     if task.before_keystone:
         config = configuration.for_migration(scope)
-        volumes = config.volumes(scope.service.config_dir)
     else:
         config = configuration.rendered(scope)
+    volumes = config.volumes(scope.service.config_dir)
+    if not (task.before_keystone or task.offline):
         volumes = _volumes(scope, config)
     own = {each.name for each in task.volumes}
     volumes = [*(each for each in volumes if each.name not in own), *task.volumes]
@@ -62,7 +63,7 @@ def job_pod(scope: AnyScope, task: Task) -> Pod:
         task.command,
         volumes=volumes,
         environment={**_environment(scope), **secrets},
-        environment_secret=config.environment.key.name,
+        environment_secret="" if task.offline else config.environment.key.name,
         resources=JOB_RESOURCES if scope.spec.keystone is not None else URGENT_RESOURCES,
     )
     return Pod(

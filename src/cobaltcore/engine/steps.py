@@ -7,7 +7,15 @@ from functools import partial
 from cobaltcore.api import base
 from cobaltcore.api.blocks import Dependency, ServiceSpec
 from cobaltcore.api.foreign import certmanager
-from cobaltcore.engine import access, configuration, databases, readiness, shared, workloads
+from cobaltcore.engine import (
+    access,
+    configcheck,
+    configuration,
+    databases,
+    readiness,
+    shared,
+    workloads,
+)
 from cobaltcore.engine.definition import AnyScope, Result, SecretNeed, Step, Workload
 from cobaltcore.engine.desired import certificate, messaging, names, secret
 from cobaltcore.engine.uwsgi import is_encrypted
@@ -71,9 +79,10 @@ def endpoint_certificate(scope: AnyScope) -> Result:
 
 
 def config(scope: AnyScope) -> Result:
-    """Render the configuration."""
+    """Render the configuration; what users add to it is tried before programs read it."""
     objects = [each for c in configuration.everything(scope) for each in c.objects()]
-    return Result(Ready("Rendered"), objects)
+    found = configcheck.checked(scope)
+    return Result(found.verdict, [*objects, *found.objects], found.removals)
 
 
 def virtual_hosts(scope: AnyScope) -> Result:

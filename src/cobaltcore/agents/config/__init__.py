@@ -1,0 +1,1 @@
+"""Agents of every OpenStack image: what users configure is tried before programs read it."""
