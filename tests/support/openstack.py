@@ -31,6 +31,7 @@ CONTENT = {
     "tls.key": PRIVATE,
     "ca.crt": "authority",
     "metadata_proxy_shared_secret": PRIVATE,
+    "memcache_secret_key": PRIVATE,
     "kek": KEK,
 }
 """Whatever a Secret that a spec names may have to hold."""

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, SECRET
-from cobaltcore.engine import configuration, definitions, steps
+from cobaltcore.engine import access, configuration, definitions, steps
 from cobaltcore.engine.configuration import RenderedConfig
 from cobaltcore.engine.definition import AnyService, ServiceScope
 from cobaltcore.engine.observed import Observed
@@ -65,15 +65,13 @@ def scope(obj: Object, *others: tuple[Kind, Object]) -> ServiceScope[Any]:
         for kind, other in ServicePlanner(definition).references(key, resource.spec)
         if kind in (SECRET, CONFIG_MAP) and (kind, other.name) not in generated
     }
-    for need in definition.passwords(key.name, resource.spec):
-        contents[SECRET, Key(key.namespace, need.name)] = _content(SECRET, key)
     known = {(kind, key_of(each)): each for kind, each in others}
     observed = Observed(
         lambda kind, other: known.get((kind, other)),
         lambda kind, index, value: [each for k, each in others if k == kind],
         contents=contents,
     )
-    return ServiceScope(
+    found: ServiceScope[Any] = ServiceScope(
         service=definition,
         live=obj,
         resource=resource,
@@ -81,6 +79,9 @@ def scope(obj: Object, *others: tuple[Kind, Object]) -> ServiceScope[Any]:
         now=NOW,
         random=lambda number: b"\0" * number,
     )
+    for need in access.generated(found):
+        contents[SECRET, found.sibling(need.name)] = _content(SECRET, key)
+    return found
 
 
 def rendered(of: ServiceScope[Any], name: str = "") -> RenderedConfig:

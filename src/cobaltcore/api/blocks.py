@@ -154,7 +154,10 @@ class Messaging(Struct):
 
 
 class TokenCache(Struct):
-    """Memcached servers that hold validated tokens: in the cluster, or external."""
+    """Memcached servers that hold validated tokens: in the cluster, or external.
+
+    What the service caches is encrypted with the key in the Secret NAME-cache, which is created.
+    """
 
     __rules__: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -173,15 +176,13 @@ class TokenCache(Struct):
 
 
 class Cache(TokenCache):
-    """Memcached servers of the service: in the cluster, or external."""
+    """Memcached servers of the service: in the cluster, or external.
 
-    backend: Literal[
-        "dogpile.cache.bmemcached",
-        "dogpile.cache.memcached",
-        "dogpile.cache.pymemcache",
-        "oslo_cache.memcache_pool",
-    ] = "dogpile.cache.pymemcache"
-    """Backend of oslo.cache that talks to the servers."""
+    What the service caches is encrypted with the key in the Secret NAME-cache, which is created.
+    """
+
+    backend: Literal["dogpile.cache.pymemcache"] = "dogpile.cache.pymemcache"
+    """Backend of oslo.cache that talks to the servers. The others would execute what they read."""
 
 
 class AppCredentialRef(Struct):

@@ -7,7 +7,7 @@ from cobaltcore.api.blocks import Database, KeystoneAuth, Messaging, ServiceSpec
 from cobaltcore.api.foreign.kubernetes import SECRET, STATEFUL_SET
 from cobaltcore.api.foreign.mariadb import MARIADB
 from cobaltcore.engine.definition import AnyScope, SecretNeed
-from cobaltcore.engine.desired import database, messaging, secret
+from cobaltcore.engine.desired import database, messaging, names, secret
 from cobaltcore.engine.desired.database import Account
 from cobaltcore.runtime.meta import Object
 
@@ -54,6 +54,18 @@ def secret_needs(scope: AnyScope) -> Iterator[SecretNeed]:
         if bundle is not None:
             yield SecretNeed(bundle.name, (bundle.key or "ca.crt",), "CA bundle of Keystone")
     yield from scope.service.secrets(scope.spec)
+
+
+def generated(scope: AnyScope) -> Iterator[SecretNeed]:
+    """Secrets with passwords and keys that are created for the service."""
+    yield from scope.service.passwords(scope.name, scope.spec)
+    if scope.spec.cache is not None:
+        yield SecretNeed(names.cache_secret(scope.name), (names.CACHE_SECRET_KEY,), "cache")
+
+
+def cache_key(scope: AnyScope) -> str:
+    """The key that the service encrypts what it caches with."""
+    return value(scope, names.cache_secret(scope.name), names.CACHE_SECRET_KEY)
 
 
 def secret_content(scope: AnyScope, name: str) -> Object | None:

@@ -63,7 +63,6 @@ def backend_environment(scope: AnyScope) -> dict[str, str]:
     }
 
 
-_PYMEMCACHE = "dogpile.cache.pymemcache"
 _RETRIES = {
     # Connections to a server that was restarted are found dead one by one, each by a request.
     "enable_retry_client": "true",
@@ -85,9 +84,14 @@ def cache_options(scope: AnyScope, cache: Cache | None) -> Sections:
             "memcache_servers": ",".join(servers),
             # Caches are shared between control planes: entries must not meet.
             "config_prefix": f"{scope.namespace}.{scope.name}",
-            **(_RETRIES if cache.backend == _PYMEMCACHE else {}),
+            **_RETRIES,
         }
     }
+
+
+def cache_environment(scope: AnyScope) -> dict[str, str]:
+    """The key of what is cached."""
+    return _cache_key(scope, "cache")
 
 
 def login_options(scope: AnyScope, *sections: str) -> Sections:
@@ -121,8 +125,26 @@ def token_options(scope: AnyScope) -> Sections:
     }
     servers = access.cache_servers(scope, scope.spec.cache)
     if servers:
-        found["memcached_servers"] = ",".join(servers)
+        found |= {
+            "memcached_servers": ",".join(servers),
+            "memcache_security_strategy": "ENCRYPT",
+        }
     return {"keystone_authtoken": found}
+
+
+def token_environment(scope: AnyScope) -> dict[str, str]:
+    """The login that tokens are checked with, and the key of the cached ones."""
+    return {
+        **login_environment(scope, "keystone_authtoken"),
+        **_cache_key(scope, "keystone_authtoken"),
+    }
+
+
+def _cache_key(scope: AnyScope, section: str) -> dict[str, str]:
+    """Without it, whoever writes to memcached could forge what is read from it."""
+    if not access.cache_servers(scope, scope.spec.cache):
+        return {}
+    return {variable(section, names.CACHE_SECRET_KEY): access.cache_key(scope)}
 
 
 def client_options(scope: AnyScope, *sections: str) -> Sections:

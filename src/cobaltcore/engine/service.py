@@ -75,7 +75,7 @@ class ServicePlanner(Planner[ServiceScope[Any]]):
         for kind, key in self.references(scope.key, scope.spec):
             if kind in (SECRET, CONFIG_MAP):
                 yield kind, key
-        for need in self.service.passwords(scope.name, scope.spec):
+        for need in access.generated(scope):
             yield SECRET, scope.sibling(need.name)
 
     def plan(self, scope: ServiceScope[Any]) -> Plan[Any]:

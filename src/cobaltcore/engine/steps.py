@@ -44,7 +44,7 @@ def secrets(scope: AnyScope) -> Result:
         fields = ", ".join(f"spec.{name}" for name in absent)
         verb = "is" if len(absent) == 1 else "are"
         return Result(Blocked("SpecIncomplete", f"{fields} {verb} required"))
-    own = list(scope.service.passwords(scope.name, scope.spec))
+    own = list(access.generated(scope))
     objects = [_random(scope, need) for need in own]
     needs = [*access.secret_needs(scope), *own]
     missing = [text for need in needs for text in access.missing(scope, need)]

@@ -38,7 +38,10 @@ def _shared_blocks() -> list[Rejection]:
         Rejection(
             kind, {"spec.cache.clusterRef": REMOVED}, "exactly one of clusterRef and servers"
         ),
-        Rejection(kind, {"spec.cache.backend": "dogpile.cache.redis"}, "spec.cache.backend"),
+        *(
+            Rejection(kind, {"spec.cache.backend": each}, "spec.cache.backend")
+            for each in ("dogpile.cache.redis", "dogpile.cache.memcached")
+        ),
         Rejection(
             kind,
             {"spec.cache.clusterRef": REMOVED, "spec.cache.servers": ["memcached"]},

@@ -15,6 +15,7 @@ ENVIRONMENT = "environment"
 """Suffix of the Secret with options that must not be in a ConfigMap."""
 HYPERVISORS = {"node-role.kubernetes.io/hypervisor": ""}
 """Label of hypervisor nodes."""
+CACHE_SECRET_KEY = "memcache_secret_key"  # noqa: S105 the name of a key
 METADATA_SECRET_KEY = "metadata_proxy_shared_secret"  # noqa: S105 the name of a key
 
 
@@ -56,6 +57,11 @@ def certificate_secret(instance: str) -> str:
 def metadata_secret(nova: str) -> str:
     """The Secret that a Nova shares with Neutron's metadata agents."""
     return f"{nova}-metadata"
+
+
+def cache_secret(instance: str) -> str:
+    """The Secret with the key that an instance encrypts what it caches with."""
+    return f"{instance}-cache"
 
 
 def metadata_api(nova: str) -> str:

@@ -69,7 +69,7 @@ def render(scope: ServiceScope[BarbicanSpec]) -> Config:
         },
         environment={
             **oslo.backend_environment(scope),
-            **oslo.login_environment(scope, "keystone_authtoken"),
+            **oslo.token_environment(scope),
         },
         secret_files={
             SECRET_DIR: {

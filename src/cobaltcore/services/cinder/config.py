@@ -8,7 +8,7 @@ from cobaltcore.engine.desired.inifile import Sections
 from cobaltcore.services.cinder.steps import backends
 
 DATA = f"{names.VENV}/etc/cinder"
-LOGINS = ("keystone_authtoken", "service_user", "nova")
+LOGINS = ("service_user", "nova")
 HELPERS = ("cinder_sys_admin", "privsep_osbrick")
 
 
@@ -37,6 +37,7 @@ def render(scope: ServiceScope[CinderSpec]) -> Config:
         environment={
             **oslo.database_environment(scope),
             **oslo.messaging_environment(scope),
+            **oslo.token_environment(scope),
             **oslo.login_environment(scope, *LOGINS),
             **oslo.key_manager_environment(scope, spec.key_manager),
         },

@@ -34,7 +34,7 @@ def render(scope: ServiceScope[GlanceSpec]) -> Config:
         files={"glance-api.conf": inifile.render(options)},
         environment={
             **oslo.database_environment(scope),
-            **oslo.login_environment(scope, "keystone_authtoken"),
+            **oslo.token_environment(scope),
         },
         secret_files=ceph.secret_files(scope, pool),
     )

@@ -48,7 +48,8 @@ def render(scope: ServiceScope[NeutronSpec]) -> Config:
         environment={
             **oslo.database_environment(scope),
             **oslo.messaging_environment(scope),
-            **oslo.login_environment(scope, "keystone_authtoken", *PEERS),
+            **oslo.token_environment(scope),
+            **oslo.login_environment(scope, *PEERS),
         },
         secret_files=ovn.secret_files(scope),
     )

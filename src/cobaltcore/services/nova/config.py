@@ -68,7 +68,8 @@ def render(scope: ServiceScope[NovaSpec]) -> Config:
         environment={
             **oslo.database_environment(scope),
             **oslo.messaging_environment(scope),
-            **oslo.login_environment(scope, "keystone_authtoken"),
+            **oslo.token_environment(scope),
+            **oslo.cache_environment(scope),
             **_peers(scope),
             **cells.environment(scope),
             oslo.variable("neutron", names.METADATA_SECRET_KEY): oslo.literal(secret),

@@ -19,6 +19,6 @@ def render(scope: ServiceScope[PlacementSpec]) -> Config:
         files={"placement.conf": inifile.render(options)},
         environment={
             **oslo.database_environment(scope),
-            **oslo.login_environment(scope, "keystone_authtoken"),
+            **oslo.token_environment(scope),
         },
     )
