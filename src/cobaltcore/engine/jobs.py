@@ -5,11 +5,28 @@ from datetime import timedelta
 from cobaltcore.api.foreign.kubernetes import JOB, POD
 from cobaltcore.engine import podfailures, podspec
 from cobaltcore.engine.definition import AnyScope, Result, Task
-from cobaltcore.engine.desired import job
+from cobaltcore.engine.desired import job, names
 from cobaltcore.engine.plan import Removal
 from cobaltcore.engine.verdict import Blocked, Ready, Waiting
+from cobaltcore.runtime.meta import Key, key_of
 
 RETRY_FAILED_JOB = timedelta(seconds=60)
+
+
+def unfinished_others(scope: AnyScope, task: Task) -> list[Removal]:
+    """Runs of a task for other inputs that have not ended: one could undo what the wanted one does.
+
+    Deleted in the foreground, they exist until their pods are gone.
+    """
+    wanted = _key(scope, task)
+    owned = scope.observed.find(JOB, "owner", scope.live["metadata"]["uid"])
+    return [
+        Removal(JOB, key_of(each), "Foreground")
+        for each in owned
+        if (each["metadata"].get("labels") or {}).get(names.COMPONENT) == task.name
+        and key_of(each) != wanted
+        and not job.has_ended(each)
+    ]
 
 
 def run_once(scope: AnyScope, task: Task, *, running: str) -> Result:
@@ -20,7 +37,7 @@ def run_once(scope: AnyScope, task: Task, *, running: str) -> Result:
     wanted = job.job(
         scope.named(task.name),
         pod=podspec.job_pod(scope, task),
-        inputs=[task.command, task.inputs],
+        inputs=_inputs(task),
     )
     pods = scope.observed.find(POD, "job", str(wanted.key))
     outcome = job.outcome(scope.observed.get(JOB, wanted.key), pods)
@@ -38,3 +55,11 @@ def run_once(scope: AnyScope, task: Task, *, running: str) -> Result:
     if since < RETRY_FAILED_JOB:
         return Result(Waiting("JobFailed", text, after=RETRY_FAILED_JOB - since), [wanted])
     return Result(Waiting("JobFailed", f"{text}; retrying"), [], [Removal(JOB, wanted.key)])
+
+
+def _inputs(task: Task) -> object:
+    return [task.command, task.inputs]
+
+
+def _key(scope: AnyScope, task: Task) -> Key:
+    return job.key(scope.named(task.name), _inputs(task))

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from cobaltcore.api.foreign.kubernetes import DEPLOYMENT
 from cobaltcore.api.pods import Resources
 from cobaltcore.engine import access, configuration, oslo, uwsgi
 from cobaltcore.engine.configuration import RenderedConfig
@@ -21,7 +22,7 @@ from cobaltcore.engine.desired.volumes import Secret, Volume
 
 JOB_RESOURCES = Resources(requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "1Gi"})
 URGENT_RESOURCES = Resources(requests={"cpu": "500m", "memory": "128Mi"}, limits={"memory": "1Gi"})
-"""Of Jobs of Keystone: all other services wait for it, so it comes before their Jobs."""
+"""Of the first Jobs of Keystone: all other services wait for it, so it comes before their Jobs."""
 HELPER_RESOURCES = Resources(requests={"cpu": "10m", "memory": "32Mi"}, limits={"memory": "256Mi"})
 """Of init containers and sidecars."""
 
@@ -64,7 +65,7 @@ def job_pod(scope: AnyScope, task: Task) -> Pod:
         volumes=volumes,
         environment={**_environment(scope), **secrets},
         environment_secret="" if task.offline else config.environment.key.name,
-        resources=JOB_RESOURCES if scope.spec.keystone is not None else URGENT_RESOURCES,
+        resources=_job_resources(scope),
     )
     return Pod(
         containers=[container],
@@ -93,6 +94,12 @@ def _main(scope: AnyScope, workload: Workload, config: RenderedConfig) -> Contai
         security=_security(workload),
         pre_stop_sleep_seconds=sleep if port else 0,
     )
+
+
+def _job_resources(scope: AnyScope) -> Resources:
+    """What runs already leaves less room for a Job than there was at first."""
+    runs = scope.observed.get(DEPLOYMENT, scope.named("api")) is not None
+    return JOB_RESOURCES if runs or scope.spec.keystone is not None else URGENT_RESOURCES
 
 
 def _helper(scope: AnyScope, workload: Workload, config: RenderedConfig, task: Task) -> Container:

@@ -6,6 +6,8 @@ from cobaltcore.api import controlplane, keystone, placement
 from cobaltcore.api.credentials import ROTATION
 from cobaltcore.api.foreign import korc, mariadb, rabbitmq
 from cobaltcore.api.foreign.kubernetes import SECRET, STATEFUL_SET
+from cobaltcore.engine.desired import secret
+from cobaltcore.engine.desired.clouds import FILE
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Object
 from tests.support.control_plane import ControlPlaneHarness
@@ -209,3 +211,36 @@ async def test_passwords_are_deleted_with_the_data_when_the_policy_is_delete(
             return bool(found["metadata"].get("ownerReferences"))
 
         await eventually(owned, "the password belongs to the control plane")
+
+
+async def test_a_changed_admin_password_is_handed_out_when_keystone_has_it(
+    plane: ControlPlaneHarness, client: Client, space: str
+) -> None:
+    wanted = a_control_plane(space)
+    wanted["spec"]["services"]["placement"] = {"enabled": True}
+    await client.create(controlplane.KIND, wanted)
+    clouds = Key(space, "k-orc-clouds-yaml")
+    async with serving(plane, ("c5c3", "keystone", "placement", "credentials")) as running:
+        await eventually(is_ready(client, space), "the control plane is Ready", seconds=180)
+        await eventually(running.rests, "the operators rest")
+        mark = plane.mark()
+        key = Key(space, "keystone-admin-credentials")
+        await client.patch(SECRET, key, {"stringData": {"password": "second"}})
+
+        async def handed_out() -> bool:
+            return "password: second" in (
+                secret.text(await client.get(SECRET, clouds), FILE) or ""
+            )
+
+        await eventually(handed_out, "K-ORC has the new password", seconds=180)
+        await eventually(is_ready(client, space), "the control plane is Ready", seconds=180)
+        written = [
+            each.object.name
+            for each in plane.audit(since=mark, agent="service-operator")
+            if each.verb in ("create", "patch", "update") and each.object.namespace == space
+        ]
+    steps = [each for each in written if each.startswith(("keystone-", "k-orc-"))]
+    job = next(each for each in steps if each.startswith("keystone-bootstrap-"))
+    login = "keystone-admin-login"
+    ordered = [each for each in steps if each in (job, login, clouds.name)]
+    assert ordered == [login, job, login, clouds.name]

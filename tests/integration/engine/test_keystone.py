@@ -5,6 +5,7 @@ from typing import Any
 from cobaltcore.api import keystone
 from cobaltcore.api.foreign import mariadb
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, DEPLOYMENT, JOB, SECRET
+from cobaltcore.engine.desired import secret
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Object
 from tests.support.control_plane import ControlPlaneHarness
@@ -163,6 +164,12 @@ async def test_a_changed_password_bootstraps_again_and_leaves_the_pods_alone(
             return await job_names(client, space, "bootstrap") != jobs
 
         await eventually(again, "another bootstrap Job")
+
+        async def in_use() -> bool:
+            login = await client.get(SECRET, Key(space, "keystone-admin-login"))
+            return secret.text(login, "password") == "two"
+
+        await eventually(in_use, "Keystone has the password", seconds=120)
         await eventually(is_ready(client, space), "Keystone is Ready again", seconds=120)
         after = await client.get(DEPLOYMENT, Key(space, "keystone-api"))
         assert after["metadata"]["generation"] == before["metadata"]["generation"]

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from cobaltcore.api.foreign.kubernetes import DEPLOYMENT, SECRET
+from cobaltcore.engine.desired import secret
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Key, Object
 from tests.support import openstack
@@ -26,12 +27,15 @@ async def test_a_crash_at_every_api_call_converges(
     openstack.label_nodes(plane)
     await openstack.environment(client, wanted)
     mortal = Mortal(plane, operators(kind.lower()))
-    rotation = [(_rotate, _is_rotated(client, wanted))] if kind == "Keystone" else []
+    rotations = [
+        (_rotate, _is_rotated(client, wanted)),
+        (_change_password, _is_in_use(client, wanted)),
+    ]
     async with approval(plane):
         for act, check in (
             (_make, openstack.is_ready(client, wanted)),
             (_change, _is_changed(client, wanted)),
-            *rotation,
+            *(rotations if kind == "Keystone" else []),
             (_end, _is_gone(client, wanted)),
         ):
             await act(client, wanted)
@@ -68,6 +72,21 @@ def _is_rotated(client: Client, obj: Object) -> Callable[[], Awaitable[bool]]:
         promoted = [set(each["data"]) for each in found]
         assert all({"0", "1"} <= keys for keys in promoted), "none is dropped"
         return promoted == [{"0", "1", "2"}] * 2 and await ready()
+
+    return check
+
+
+async def _change_password(client: Client, obj: Object) -> None:
+    key = Key(obj["metadata"]["namespace"], "keystone-admin-credentials")
+    await client.patch(SECRET, key, {"stringData": {"password": "second"}})
+
+
+def _is_in_use(client: Client, obj: Object) -> Callable[[], Awaitable[bool]]:
+    ready = openstack.is_ready(client, obj)
+
+    async def check() -> bool:
+        found = await client.get(SECRET, Key(obj["metadata"]["namespace"], "keystone-admin-login"))
+        return secret.text(found, "password") == "second" and await ready()
 
     return check
 

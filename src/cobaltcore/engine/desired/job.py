@@ -24,10 +24,21 @@ class Outcome(NamedTuple):
     message: str = ""
 
 
+def key(prefix: Key, inputs: object) -> Key:
+    """The name of a Job for its inputs."""
+    return Key(prefix.namespace, f"{prefix.name}-{digest(inputs)[:8]}")
+
+
+def has_ended(found: Object) -> bool:
+    """Whether no pod of a Job runs or will run."""
+    reported = outcome(found, ())
+    return reported.done or reported.failed_at is not None
+
+
 def job(prefix: Key, *, pod: Pod, inputs: object) -> Desired:
     """A Job named after its inputs: other inputs are another Job, the same ones never run again."""
-    name = f"{prefix.name}-{digest(inputs)[:8]}"
-    meta = {"name": name, "namespace": prefix.namespace, "labels": dict(pod.labels)}
+    own = key(prefix, inputs)
+    meta = {"name": own.name, "namespace": own.namespace, "labels": dict(pod.labels)}
     spec = {
         "backoffLimit": 3,
         "activeDeadlineSeconds": DEADLINE_SECONDS,

@@ -49,6 +49,11 @@ def messaging_secret(service: str) -> str:
     return f"{service}-rabbitmq-credentials"
 
 
+def admin_login(keystone: str) -> str:
+    """The Secret with the administrator's login as a Keystone has it; `password` is set once it does."""
+    return f"{keystone}-admin-login"
+
+
 def certificate_secret(instance: str) -> str:
     """The Secret with the certificate of the service's endpoint."""
     return f"{instance}-tls"

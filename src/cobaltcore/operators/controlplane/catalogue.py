@@ -90,7 +90,7 @@ def regions(view: View, ids: list[str]) -> Desired:
         "OS_AUTH_URL": identity.auth_url(view),
         "OS_USERNAME": "admin",
         "OS_PROJECT_NAME": "admin",
-        "OS_PASSWORD": SecretKey(names.ADMIN_SECRET, "password"),
+        "OS_PASSWORD": SecretKey(names.admin_login(identity.KEYSTONE), "password"),
     }
     volumes = []
     if trusted is not None:

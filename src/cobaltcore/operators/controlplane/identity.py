@@ -32,20 +32,7 @@ def credentials(view: View) -> korc.CloudCredentialsRef:
 
 def objects(view: View) -> Iterator[Desired]:
     """The login, imports of what exists, and the project that service users belong to."""
-    ref = credentials(view)
-    password = secret.text(view.content(names.ADMIN_SECRET), "password")
-    if password is None:
-        return
-    login = clouds.Login(
-        auth_url=auth_url(view),
-        username="admin",
-        password=password,
-        project="admin",
-        region=view.spec.global_.region,
-        ca_bundle=certificates.ca_bundle(view),
-    )
-    labels = view.labels("korc")
-    yield clouds.clouds(view.sibling(ref.secret_name), ref.cloud_name, login, labels=labels)
+    yield from _login(view)
     yield imported(view, korc.DOMAIN, DOMAIN, korc.NameFilter(name="Default"))
     imports = view.spec.korc.bootstrap_resources
     if "projects" in imports:
@@ -61,6 +48,24 @@ def objects(view: View) -> Iterator[Desired]:
             name=SERVICE_PROJECT, domain_ref=DOMAIN, description="OpenStack's own services"
         ),
     )
+
+
+def _login(view: View) -> Iterator[Desired]:
+    """With the password that Keystone has; while it has none that is known the Secret stays as it is."""
+    password = secret.text(view.content(names.admin_login(KEYSTONE)), "password")
+    if password is None:
+        return
+    ref = credentials(view)
+    login = clouds.Login(
+        auth_url=auth_url(view),
+        username="admin",
+        password=password,
+        project="admin",
+        region=view.spec.global_.region,
+        ca_bundle=certificates.ca_bundle(view),
+    )
+    labels = view.labels("korc")
+    yield clouds.clouds(view.sibling(ref.secret_name), ref.cloud_name, login, labels=labels)
 
 
 def ready(view: View) -> Verdict:

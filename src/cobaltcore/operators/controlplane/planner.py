@@ -57,7 +57,7 @@ CHILDREN = (
     *(Child(service.kind) for service in available.all_services()),
     Child(ovn.CLUSTER),
 )
-READ_SECRETS = (names.ADMIN_SECRET, names.certificate_secret(identity.KEYSTONE))
+READ_SECRETS = (names.admin_login(identity.KEYSTONE), names.certificate_secret(identity.KEYSTONE))
 """Secrets whose content is copied into other objects."""
 
 

@@ -21,7 +21,7 @@ SERVICE = Service(
     config=config.render,
     migration=lambda scope: ("keystone-manage", "db_sync"),
     volumes=keys.volumes,
-    generated=keys.generated,
+    generated=lambda instance: (*keys.generated(instance), bootstrap.generated(instance)),
     steps=(
         Step(keys.CONDITIONS[keys.FERNET], keys.fernet, needs=()),
         # Running pods need nothing of a rotation that waits.

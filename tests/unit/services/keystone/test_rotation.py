@@ -1,78 +1,18 @@
 """Rotation of Keystone's keys as a sequence of plans, with Jobs that end as the test wants."""
 
-import os
-from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
-from cobaltcore.api.foreign.kubernetes import JOB, SECRET
-from cobaltcore.engine.desired import secret
-from cobaltcore.engine.service import ServicePlanner
-from cobaltcore.runtime.meta import Key, Object
+from cobaltcore.api.foreign.kubernetes import SECRET
+from cobaltcore.api.keystone import KeystoneStatus
+from cobaltcore.runtime.meta import Key
 from cobaltcore.runtime.timestamps import timestamp
 from cobaltcore.services.keystone.steps.keyring import PROPAGATION
 from tests.support import planning
+from tests.support.keystones import Cloud
 from tests.support.planning import NAMESPACE
-from tests.support.simulation import Simulation
 
 FERNET, CREDENTIAL = "keystone-fernet-keys", "keystone-credential-keys"
 TWO_MONTHS = timedelta(days=62)
-
-
-class _Random(Simulation):
-    """Keys that differ."""
-
-    def scope(self) -> Any:
-        return replace(super().scope(), random=os.urandom)
-
-
-class Cloud:
-    """A Keystone that has come up."""
-
-    def __init__(self, **changes: Any) -> None:
-        live = planning.an_object("Keystone", **changes)
-        self.simulation = _Random(ServicePlanner(planning.service("Keystone")), live)
-        self.report(self.simulation.converge().conditions)
-
-    def report(self, conditions: Any) -> None:
-        reported = [{"type": c.type, "status": c.status, "reason": c.reason} for c in conditions]
-        self.simulation.live["status"] = {"conditions": reported}
-
-    def reconcile(self, *, job: str = "Complete") -> Any:
-        """Plan and apply once; Jobs that it creates end with that condition, or run if it is empty."""
-        before = set(self.simulation.objects)
-        plan = self.simulation.plan()
-        self.simulation.apply(plan)
-        for each in plan.removals:
-            self.simulation.objects.pop((each.kind, each.key))
-            self.simulation.desired.pop((each.kind, each.key), None)
-        for kind, key in set(self.simulation.objects) - before:
-            if kind == JOB:
-                self.end(key, job)
-        self.report(plan.conditions)
-        return plan
-
-    def end(self, key: Key, job: str) -> None:
-        at = timestamp(self.simulation.now)
-        condition = {"type": job, "status": "True", "lastTransitionTime": at, "message": "why"}
-        self.simulation.objects[JOB, key]["status"] = {"conditions": [condition] if job else []}
-
-    def later(self, time: timedelta) -> None:
-        self.simulation.now += time
-
-    def keys(self, name: str) -> dict[str, str]:
-        return secret.texts(self.object(name))
-
-    def object(self, name: str) -> Object:
-        return self.simulation.objects[SECRET, Key(NAMESPACE, name)]
-
-    def jobs(self) -> list[Object]:
-        found = (obj for (kind, _), obj in self.simulation.objects.items() if kind == JOB)
-        return [each for each in found if "credential-migrate" in each["metadata"]["name"]]
-
-    def condition(self, plan: Any, type_: str) -> tuple[str, str, str]:
-        found = next(each for each in plan.conditions if each.type == type_)
-        return found.status, found.reason, found.message
 
 
 def test_nothing_is_migrated_before_the_first_rotation() -> None:
@@ -112,6 +52,7 @@ def test_credentials_are_encrypted_again_when_all_pods_have_the_promoted_key() -
     cloud.reconcile()
     plan = cloud.reconcile()
     assert len(cloud.jobs()) == 1, "pods may still encrypt with the key before"
+    assert plan.after is not None
     assert plan.after <= PROPAGATION
     cloud.later(PROPAGATION)
     cloud.reconcile()
@@ -197,14 +138,20 @@ def test_a_life_of_tokens_that_is_no_number_is_refused() -> None:
     assert "spec.extraConfig.token.expiration: 'banana'" in plan.verdict.message
 
 
+def last_rotation(cloud: Cloud) -> str | None:
+    status = cloud.reconcile().status
+    assert isinstance(status, KeystoneStatus)
+    return status.last_key_rotation
+
+
 def test_last_key_rotation_is_when_fernet_keys_were_created_or_rotated() -> None:
     cloud = Cloud()
-    assert cloud.reconcile().status.last_key_rotation == timestamp(planning.NOW)
+    assert last_rotation(cloud) == timestamp(planning.NOW)
     cloud.later(timedelta(weeks=1))
     at: datetime = cloud.simulation.now
     cloud.reconcile()
     cloud.later(timedelta(hours=1))
-    assert cloud.reconcile().status.last_key_rotation == timestamp(at)
+    assert last_rotation(cloud) == timestamp(at)
 
 
 def test_keys_that_are_lost_are_not_replaced() -> None:
