@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from cobaltcore.engine.definition import Result, ServiceScope, SpecT, Step
-from cobaltcore.engine.plan import Removal
+from cobaltcore.engine.plan import Link, Removal
 from cobaltcore.engine.verdict import (
     Blocked,
     DependencyPending,
     InputInvalid,
     Ready,
     Verdict,
+    Waiting,
     blaming,
     condition,
 )
@@ -32,6 +33,7 @@ class Outcome:
     objects: dict[tuple[Kind, Key], Desired] = field(default_factory=dict)
     removals: list[Removal] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
     status: dict[str, object] = field(default_factory=dict)
     verdict: Verdict = field(default_factory=lambda: Ready(ALL_READY))
     complete: bool = True
@@ -55,6 +57,8 @@ def run(
         if blocker:
             outcome.complete = False
             outcome.conditions.append(_pending(step.condition, blocker, before))
+            waiting = Waiting(PENDING, f"waits for {blocker}")
+            outcome.links.append(Link(step.condition, waiting, waits_for=(blocker,)))
             unready.append(step.condition)
             continue
         result = _ask(scope, step)
@@ -78,6 +82,7 @@ def _add(outcome: Outcome, type_: str, result: Result) -> None:
     outcome.removals += result.removals
     outcome.status |= result.status
     outcome.conditions.append(condition(type_, result.verdict))
+    outcome.links.append(Link(type_, result.verdict, result.objects))
     if not isinstance(result.verdict, Blocked) and result.verdict.after is not None:
         outcome.after = min(outcome.after or result.verdict.after, result.verdict.after)
 

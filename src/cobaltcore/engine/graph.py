@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from typing import Generic, TypeVar
 
+from cobaltcore.engine.plan import Link
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting
 from cobaltcore.runtime.meta import Desired
 
@@ -40,6 +41,8 @@ class Walk:
     """Objects of parts that wait: neither changed nor removed."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     phases: dict[str, str] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
+    """Every part with its objects."""
     serving: set[str] = field(default_factory=set)
     """Parts that do their work, whatever is in progress at them or at what they need."""
 
@@ -87,14 +90,15 @@ def walk(nodes: Sequence[Node[ViewT]], view: ViewT) -> Walk:
     for node in ordered(wanted):
         missing = found.unready(node.needs)
         held_up = missing if node.start_after is None else found.unready(node.start_after)
-        (found.expected if held_up else found.apply).extend(node.objects(view))
+        objects = list(node.objects(view))
+        (found.expected if held_up else found.apply).extend(objects)
         found.phases[node.name] = node.phase
         own = node.ready(view)
         if isinstance(own, Ready) or node.serves(view):
             found.serving.add(node.name)
-        found.verdicts[node.name] = (
-            Waiting(PENDING, f"waits for {', '.join(missing)}") if missing else own
-        )
+        verdict = Waiting(PENDING, f"waits for {', '.join(missing)}") if missing else own
+        found.verdicts[node.name] = verdict
+        found.links.append(Link(node.name, verdict, objects, tuple(missing)))
     return found
 
 

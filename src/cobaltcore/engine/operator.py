@@ -26,8 +26,11 @@ class Operator:
     """Further kinds whose status and finalizers it writes."""
     extra: tuple[Rule, ...] = ()
 
+    def reconcilers(self, context: Context) -> list[Reconciler[Any]]:
+        return [Reconciler(planner, context) for planner in self.planners]
+
     def controllers(self, context: Context) -> list[Controller]:
-        return [Reconciler(planner, context).controller for planner in self.planners]
+        return [each.controller for each in self.reconcilers(context)]
 
     @property
     def rights(self) -> Rights:

@@ -60,6 +60,22 @@ class Release:
     finalizer: str
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A part or a step: its verdict, the objects that it consists of, and what holds it up."""
+
+    name: str
+    verdict: Verdict
+    objects: Sequence[Desired] = ()
+    waits_for: tuple[str, ...] = ()
+    """Links that are not ready and that it needs."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it is not ready although nothing holds it up."""
+        return not isinstance(self.verdict, Ready) and not self.waits_for
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Generic[StatusT_co]):
     """Everything that follows from a scope."""
@@ -71,6 +87,8 @@ class Plan(Generic[StatusT_co]):
     status: StatusT_co | None = None
     """Further fields; conditions and observedGeneration are filled in."""
     objects: Sequence[Desired] = ()
+    links: Sequence[Link] = ()
+    """The parts or steps that verdict and objects come from, for `cobalt why`."""
     keep: Collection[tuple[Kind, Key]] = ()
     """Children that are neither changed nor pruned."""
     prune: bool = False

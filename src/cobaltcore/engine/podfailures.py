@@ -1,7 +1,7 @@
 """Why pods do not start, as the kubelet and the scheduler report it. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from cobaltcore.api.foreign.kubernetes import POD
 from cobaltcore.engine.observed import Observed
@@ -13,6 +13,18 @@ _NAMES = ("name", "instance", "component")
 _NORMAL = ("ContainerCreating", "PodInitializing", "")
 """Reasons of a container that is starting normally."""
 LONGEST = 300
+
+
+class Failure(NamedTuple):
+    """Why a pod does not start; no container if it has no node."""
+
+    container: str
+    reason: str
+    message: str
+
+    def __str__(self) -> str:
+        what = f"{self.container}: {self.reason}" if self.container else "not scheduled"
+        return f"{what}: {self.message}".rstrip(": ")
 
 
 def pods(observed: Observed, namespace: str, selector: Mapping[str, str]) -> Iterable[Object]:
@@ -28,17 +40,19 @@ def of(observed: Observed, namespace: str, selector: Mapping[str, str]) -> str:
 def among(found: Iterable[Object]) -> str:
     """Why the first of these pods does not start."""
     for pod in found:
-        for cause in _causes(pod):
+        for failure in failures(pod):
             name = pod["metadata"]["name"]
-            return shortened(f"; pod {name!r}: {cause}", LONGEST)
+            return shortened(f"; pod {name!r}: {failure}", LONGEST)
     return ""
 
 
-def _causes(pod: Object) -> Iterator[str]:
+def failures(pod: Object) -> Iterator[Failure]:
+    """What keeps a pod from starting, as scheduler and kubelet report it."""
     status = pod.get("status") or {}
     for each in status.get("conditions") or ():
         if each["type"] == "PodScheduled" and each["status"] == "False":
-            yield f"not scheduled: {each.get('message') or each.get('reason')}"
+            reason = each.get("reason") or "Unschedulable"
+            yield Failure("", reason, each.get("message") or reason)
     containers = [
         *(status.get("initContainerStatuses") or ()),
         *(status.get("containerStatuses") or ()),
@@ -47,7 +61,7 @@ def _causes(pod: Object) -> Iterator[str]:
         yield from _wait_of(each)
 
 
-def _wait_of(container: Mapping[str, Any]) -> Iterable[str]:
+def _wait_of(container: Mapping[str, Any]) -> Iterable[Failure]:
     waiting = (container.get("state") or {}).get("waiting") or {}
     reason = waiting.get("reason", "")
     if reason in _NORMAL:
@@ -57,7 +71,7 @@ def _wait_of(container: Mapping[str, Any]) -> Iterable[str]:
     if ended and not lines:
         lines = [f"exit code {ended.get('exitCode')}"]
     detail = lines[-1] if lines else waiting.get("message", "")
-    yield f"{container['name']}: {reason}: {detail}".rstrip(": ")
+    yield Failure(container["name"], reason, detail)
 
 
 def by_set(pod: Object) -> Iterator[str]:

@@ -20,6 +20,7 @@ from cobaltcore.engine.context import Context
 from cobaltcore.engine.observed import Contents, Observed
 from cobaltcore.engine.plan import Action, Plan, Removal
 from cobaltcore.engine.planner import Planner, Probe, ScopeT
+from cobaltcore.engine.prospect import Prospect
 from cobaltcore.engine.scope import Answer
 from cobaltcore.engine.verdict import Blocked, InputInvalid
 from cobaltcore.runtime import errors, fence, finalizers, status
@@ -58,6 +59,11 @@ class Reconciler(Generic[ScopeT]):
         )
         self._reporter = report.Reporter(context, planner, is_dirty=self.controller.queue.is_dirty)
 
+    @property
+    def kind(self) -> Kind:
+        """The kind that it works on."""
+        return self._planner.kind
+
     async def reconcile(self, key: Key) -> timedelta | None:
         cached = self._cluster.informer(self._planner.kind)
         live = cached.get(key)
@@ -82,6 +88,24 @@ class Reconciler(Generic[ScopeT]):
         if deleting:
             return await self._tear_down(live, self._planner.teardown(scope))
         return await self._converge(live, scope)
+
+    async def planned(self, live: Object) -> Prospect:
+        """What a reconcile would find and do; nothing is written, and no probe is asked."""
+        scope = await self._observe(live, ask=False)
+        planner = self._planner
+        deleting = bool(live["metadata"].get("deletionTimestamp"))
+        try:
+            plan = planner.teardown(scope) if deleting else planner.plan(scope)
+            self._pods.check(plan.objects)
+        except InputInvalid as refused:
+            plan = Plan(verdict=refused.verdict)
+        named = tuple(dict.fromkeys(planner.references(scope.key, scope.spec)))
+        return Prospect(
+            report.without_secrets(plan, scope),
+            named,
+            scope.observed.contents,
+            bool(planner.probes),
+        )
 
     async def failed(self, key: Key, error: Exception, failures: int) -> None:
         """Report a failed reconcile on the object; a fault that may pass is reported if it stays."""
@@ -121,7 +145,12 @@ class Reconciler(Generic[ScopeT]):
         return plan.after
 
     async def _observe(
-        self, live: Object, *, before: ScopeT | None = None, changes: ChangeSet | None = None
+        self,
+        live: Object,
+        *,
+        before: ScopeT | None = None,
+        changes: ChangeSet | None = None,
+        ask: bool = True,
     ) -> ScopeT:
         resource = msgspec.convert(live, self._planner.resource)
         scope = self._planner.scope(
@@ -139,7 +168,7 @@ class Reconciler(Generic[ScopeT]):
         scope = replace(scope, observed=replace(scope.observed, contents=contents))
         if before is not None:
             return replace(scope, answers=before.answers)
-        return replace(scope, answers=await self._ask(scope))
+        return replace(scope, answers=await self._ask(scope)) if ask else scope
 
     def _caches(self, namespace: str) -> Observed:
         informer = self._cluster.informer

@@ -11,11 +11,10 @@ from cobaltcore.engine.plan import Event, Plan
 from cobaltcore.engine.planner import Planner, ScopeT
 from cobaltcore.engine.redact import redactor
 from cobaltcore.engine.scope import Scope
-from cobaltcore.engine.verdict import STALLED, Blocked, Ready, Verdict, Waiting, overall
+from cobaltcore.engine.verdict import FAILED, STALLED, Blocked, Ready, Verdict, Waiting, overall
 from cobaltcore.runtime import conditions, errors, events, status
 from cobaltcore.runtime.meta import Condition, Key, Object
 
-FAILED = "ReconcileFailed"
 TRANSIENT = (errors.Unreachable, errors.TooManyRequests, errors.ServerError)
 TRANSIENT_FAILURES = 3
 """After so many in a row even a fault that usually passes is reported."""

@@ -96,6 +96,7 @@ class ServicePlanner(Planner[ServiceScope[Any]]):
             conditions=outcome.conditions,
             status=status,
             objects=list(outcome.objects.values()),
+            links=outcome.links,
             removals=outcome.removals,
             prune=outcome.complete,
             after=outcome.after,

@@ -7,6 +7,8 @@ from typing import TypeAlias
 from cobaltcore.runtime.meta import Condition
 
 STALLED = "Stalled"
+FAILED = "ReconcileFailed"
+"""Reason of an object whose reconcile ended with an error."""
 
 
 @dataclass(frozen=True, slots=True)

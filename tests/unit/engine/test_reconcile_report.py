@@ -2,8 +2,8 @@
 
 import pytest
 
-from cobaltcore.engine.report import FAILED, TRANSIENT_FAILURES, may_pass, verdict_of
-from cobaltcore.engine.verdict import Blocked, Ready, Waiting, blaming, overall
+from cobaltcore.engine.report import TRANSIENT_FAILURES, may_pass, verdict_of
+from cobaltcore.engine.verdict import FAILED, Blocked, Ready, Waiting, blaming, overall
 from cobaltcore.runtime import errors
 
 

@@ -98,6 +98,7 @@ class ControlPlanePlanner(Planner[View]):
             conditions=conditions,
             status=report.status(scope, walk),
             objects=walk.apply,
+            links=walk.links,
             # Parts that are off share Secrets with others, and are deleted in order, not pruned.
             removals=[each for each in off.removals if (each.kind, each.key) not in wanted],
             keep={*wanted, *off.present},

@@ -88,6 +88,7 @@ class OVNPlanner(Planner[View]):
             conditions=conditions,
             status=report.status(scope),
             objects=[*members.desired(scope), *walk.apply],
+            links=walk.links,
             keep={(each.kind, each.key) for each in walk.expected},
             prune=True,
             removals=list(members.removals(scope)),
