@@ -84,6 +84,17 @@ class Metadata(Workload):
     unless named. Unset: the Secret NAME-metadata-proxy is created."""
 
 
+class Console(Workload):
+    """Graphical consoles of servers in browsers: proxies with noVNC, at port 6080."""
+
+    enabled: bool = True
+    """Give servers a display and run the proxies. Servers that exist get or lose it when they are
+    rebooted hard."""
+    public_endpoint: Url | None = None
+    """URL at which browsers reach the proxies of the first cell. Unset: the URL inside the
+    cluster, as for every other cell."""
+
+
 class ServiceAuth(Struct):
     """Users with which Nova calls other services."""
 
@@ -223,6 +234,8 @@ class NovaSpec(ServiceSpec):
     """The nova-conductor pods."""
     metadata: Metadata = Metadata()
     """The metadata API, at port 8775."""
+    console: Console = Console()
+    """Graphical consoles of servers in browsers."""
     compute: Compute = Compute()
     """nova-compute on the hypervisor nodes. Unset nodeSelector: nodes that are labelled
     node-role.kubernetes.io/hypervisor."""
@@ -277,6 +290,15 @@ class Nova(Resource[NovaSpec, NovaStatus]):
     __rules__: ClassVar[tuple[Rule, ...]] = (NAME_FITS,)
 
 
+class ConsoleSettings(toggles.WorkloadSettings):
+    """Graphical consoles of servers in browsers."""
+
+    enabled: bool = True
+    """Give servers a display and run the proxies."""
+    public_endpoint: Url | None = None
+    """URL at which browsers reach the proxies. Unset: the URL inside the cluster."""
+
+
 @toggles.block("nova", needs=("placement", "glance", "neutron"))
 class NovaSettings(toggles.ServiceToggle):
     """Servers and hypervisors."""
@@ -298,6 +320,8 @@ class NovaSettings(toggles.ServiceToggle):
     """The nova-conductor pods."""
     metadata: toggles.WorkloadSettings | None = None
     """The metadata API."""
+    console: ConsoleSettings | None = None
+    """Graphical consoles of servers in browsers. Unset: on."""
     compute: Compute | None = None
     """nova-compute on the hypervisor nodes."""
     cells: Annotated[list[Cell], Meta(min_length=1, max_length=32), list_map("name")] | None = None

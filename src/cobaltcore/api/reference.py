@@ -1,6 +1,6 @@
 """Definitions to Markdown reference pages, from the same schemas as the CRDs. Pure: no I/O."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -15,6 +15,8 @@ _BOUNDS = (
     ("maxItems", "at most {} items"),
     ("maxProperties", "at most {} entries"),
 )
+MOST_REPEATED = 4
+"""As many fields of another object are described again; of more, that object is named."""
 
 
 def page(definition: base.Definition) -> str:
@@ -77,7 +79,7 @@ def _table(schema: Schema) -> list[str]:
         default = "required" if row.required else _default(row.field)
         text = _cell(row.field.get("description", ""))
         if row.same_as:
-            text += f" Fields as in `{row.same_as}`."
+            text += f" {row.shared or 'Fields'} as in `{row.same_as}`."
         rows.append(
             f"| `{row.path}` | {_type(row.field)} | {default} | {text}{_limits(row.field)} |"
         )
@@ -89,19 +91,40 @@ class _Row(NamedTuple):
     field: Schema
     required: bool
     same_as: str
+    """Where fields of it are described."""
+    shared: str = ""
+    """Which ones; empty: all."""
 
 
-def _rows(schema: Schema, *, prefix: str, seen: dict[str, str]) -> Iterator[_Row]:
-    """Walk the fields; an object that was described before is referred to instead of repeated."""
+def _rows(schema: Schema, *, prefix: str, seen: dict[str, Schema]) -> Iterator[_Row]:
+    """Walk the fields; what was described before is referred to instead of repeated."""
     required = schema.get("required", [])
     for name, field in schema.get("properties", {}).items():
         path = f"{prefix}{name}"
         inner, suffix = _inner(field)
         below = inner.get("properties", {})
-        same_as = seen.setdefault(str(below), path) if len(below) > 1 else path
-        yield _Row(path, field, name in required, "" if same_as == path else same_as)
-        if path != "conditions" and same_as == path:
-            yield from _rows(inner, prefix=f"{path}{suffix}.", seen=seen)
+        same_as, shared = _described(below, seen)
+        if len(below) > 1 and len(shared) < len(below):
+            seen[path] = below
+        listed = ", ".join(f"`{each}`" for each in shared) if len(shared) < len(below) else ""
+        yield _Row(path, field, name in required, same_as, listed)
+        if path != "conditions":
+            further = {key: value for key, value in below.items() if key not in shared}
+            below_path = f"{path}{suffix}."
+            yield from _rows({**inner, "properties": further}, prefix=below_path, seen=seen)
+
+
+def _described(fields: Schema, seen: Mapping[str, Schema]) -> tuple[str, list[str]]:
+    """The earlier object that has all of these fields, else the one that has most of them."""
+    found: tuple[str, list[str]] = ("", [])
+    for path, earlier in seen.items():
+        shared = [name for name, field in fields.items() if earlier.get(name) == field]
+        is_same = len(shared) == len(fields) == len(earlier) > 1
+        if is_same or len(shared) > max(len(found[1]), MOST_REPEATED):
+            found = path, shared
+        if is_same:
+            break
+    return found
 
 
 def _inner(field: Schema) -> tuple[Schema, str]:

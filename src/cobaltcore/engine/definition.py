@@ -172,7 +172,7 @@ class Workload:
     module: str = ""
     command: tuple[str, ...] = ()
     port: int = 0
-    """Port of the API, if it is not the service's."""
+    """Port of the API, if it is not the service's, or of a daemon."""
     condition: str = "DeploymentReady"
     """Workloads of one condition are reported together."""
     needs: tuple[str, ...] = ()

@@ -84,7 +84,7 @@ def _main(scope: AnyScope, workload: Workload, config: RenderedConfig) -> Contai
     return Container(
         f"{scope.service.name}-{workload.component}",
         scope.image,
-        uwsgi.command(scope, workload) if port else workload.command,
+        uwsgi.command(scope, workload) if workload.module else workload.command,
         volumes=_workload_volumes(scope, workload, config),
         environment={**_workload_environment(scope, workload), **secrets},
         environment_secret=secret,
@@ -178,7 +178,7 @@ def _volumes(scope: AnyScope, config: RenderedConfig) -> list[Volume]:
 
 
 def _workload_volumes(scope: AnyScope, workload: Workload, config: RenderedConfig) -> list[Volume]:
-    tls = _tls_volumes(scope) if workload.module else []
+    tls = _tls_volumes(scope) if uwsgi.port(scope, workload) else []
     return [*_volumes(scope, config), *tls, *workload.volumes]
 
 

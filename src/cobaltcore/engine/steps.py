@@ -14,11 +14,11 @@ from cobaltcore.engine import (
     databases,
     readiness,
     shared,
+    uwsgi,
     workloads,
 )
 from cobaltcore.engine.definition import AnyScope, Result, SecretNeed, Step, Workload
 from cobaltcore.engine.desired import certificate, messaging, names, secret
-from cobaltcore.engine.uwsgi import is_encrypted
 from cobaltcore.engine.verdict import Blocked, Ready, Waiting
 from cobaltcore.runtime import conditions
 from cobaltcore.runtime.meta import Desired, Kind
@@ -63,7 +63,8 @@ def endpoint_certificate(scope: AnyScope) -> Result:
             return Result(Blocked("IssuerMissing", "spec.tls: set issuerRef or secretRef"))
         return Result(Ready(EXTERNAL, f"Secret {tls.secret_ref.name!r}"))
     key = scope.sibling(names.certificate_secret(scope.name))
-    apis = [workloads.address(scope, each.component) for each in scope.workloads if each.module]
+    served = [each for each in scope.workloads if uwsgi.port(scope, each)]
+    apis = [workloads.address(scope, each.component) for each in served]
     wanted = certificate.certificate(
         key,
         services=[scope.key, *(each for each in apis if each != scope.key)],
@@ -102,7 +103,7 @@ def chain(scope: AnyScope) -> tuple[Step[ServiceSpec], ...]:
     prepared = (
         Step("DependenciesReady", dependencies),
         Step("SecretsReady", secrets),
-        Step("CertificateReady", endpoint_certificate, enabled_if=is_encrypted),
+        Step("CertificateReady", endpoint_certificate, enabled_if=uwsgi.is_encrypted),
         Step("ConfigReady", config, needs=("DependenciesReady", "SecretsReady")),
         Step("DatabaseReady", databases.synced, needs=()),
         Step("MessagingReady", virtual_hosts, enabled_if=_uses_broker, needs=()),

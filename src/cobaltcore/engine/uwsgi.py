@@ -18,8 +18,8 @@ def scheme(scope: AnyScope) -> str:
 
 
 def port(scope: AnyScope, workload: Workload) -> int:
-    """The port that a workload's API answers at; 0 if it has none."""
-    return (workload.port or scope.service.port) if workload.module else 0
+    """The port that a workload answers at; 0 if it has none."""
+    return workload.port or (scope.service.port if workload.module else 0)
 
 
 def file_name(workload: Workload) -> str:

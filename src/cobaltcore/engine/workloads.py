@@ -34,11 +34,11 @@ def rolled_out(scope: AnyScope, wanted: Sequence[Workload]) -> Result:
 
 
 def apis(scope: AnyScope) -> Result:
-    """Give every API a Service and check that a ready pod is behind it."""
+    """Give everything that has a port a Service and check that a ready pod is behind it."""
     objects: list[Desired] = []
     unserved: list[str] = []
     for each in scope.workloads:
-        if not each.module:
+        if not uwsgi.port(scope, each):
             continue
         key = address(scope, each.component)
         objects.append(

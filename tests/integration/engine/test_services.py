@@ -20,8 +20,9 @@ CONDITIONS = {
     "Neutron": [*COMMON, "MessagingReady", "OVNConnected", *END],
     "Cinder": [*COMMON, "MessagingReady", "CephConnected", "VolumeTypesReady", *END],
     "Nova": [
-        *COMMON, "MessagingReady", "CephConnected", "CellsReady", "LibvirtReady", "ConductorReady",
-        "SchedulerReady", "DeploymentReady", "ComputeReady", "LibvirtSecretsReady",
+        *COMMON, "MessagingReady", "CephConnected", "CellsReady", "LibvirtReady",
+        "ConsoleCertificateReady", "ConductorReady",
+        "SchedulerReady", "DeploymentReady", "ConsoleReady", "ComputeReady", "LibvirtSecretsReady",
         "HostsReady", "APIReady",
     ],
 }  # fmt: skip

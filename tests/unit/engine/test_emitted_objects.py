@@ -65,4 +65,12 @@ def test_an_endpoints_certificate_names_every_service() -> None:
         "nova-metadata.openstack",
         "nova-metadata.openstack.svc",
         "nova-metadata.openstack.svc.cluster.local",
+        "nova-novncproxy",
+        "nova-novncproxy.openstack",
+        "nova-novncproxy.openstack.svc",
+        "nova-novncproxy.openstack.svc.cluster.local",
+        "nova-novncproxy-cell2",
+        "nova-novncproxy-cell2.openstack",
+        "nova-novncproxy-cell2.openstack.svc",
+        "nova-novncproxy-cell2.openstack.svc.cluster.local",
     ]

@@ -32,8 +32,8 @@ def test_the_listener_admits_only_the_subject_of_hypervisors() -> None:
     assert "default_tls_x509_verify = 1" in data["qemu.conf"]
 
 
-def test_without_hypervisors_there_is_nothing_to_certify() -> None:
-    assert CERTIFICATE not in objects()
+def test_without_hypervisors_there_is_an_authority_alone() -> None:
+    assert objects()[CERTIFICATE]["metadata"]["name"] == "libvirt-ca"
 
 
 def test_servers_survive_because_state_and_processes_are_the_nodes() -> None:

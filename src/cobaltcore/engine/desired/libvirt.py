@@ -67,8 +67,14 @@ class Libvirt:
 def objects(key: Key, libvirt: Libvirt, *, labels: Mapping[str, str]) -> Iterator[Desired]:
     """The DaemonSet, what runs in it, and the certificate if there are hypervisors to name in it."""
     selector = {k: v for k, v in labels.items() if k != "app.kubernetes.io/managed-by"}
+    yield from certificate.authority(
+        Key(key.namespace, f"{key.name}-self-signed"),
+        Key(key.namespace, authority(key).name),
+        common_name=f"Hypervisors of {key}",
+        labels=labels,
+    )
     if libvirt.hosts:
-        yield from _certificates(key, libvirt.hosts, labels)
+        yield _certificate(key, libvirt.hosts, labels)
     files = {"libvirtd.conf": _libvirtd_conf(key), "qemu.conf": _qemu_conf()}
     settings = configmap.config_map(Key(key.namespace, f"{key.name}-settings"), files, labels)
     yield settings
@@ -121,21 +127,19 @@ def certificate_key(key: Key) -> Key:
     return Key(key.namespace, f"{key.name}-tls")
 
 
-def _certificates(key: Key, hosts: Sequence[str], labels: Mapping[str, str]) -> Iterator[Desired]:
+def authority(key: Key) -> IssuerRef:
+    """The CA of the hypervisors and of those that connect to them."""
+    return IssuerRef(name=f"{key.name}-ca", kind="Issuer")
+
+
+def _certificate(key: Key, hosts: Sequence[str], labels: Mapping[str, str]) -> Desired:
     """One for all hypervisors: each is server and client of every other one."""
-    authority = Key(key.namespace, f"{key.name}-ca")
-    yield from certificate.authority(
-        Key(key.namespace, f"{key.name}-self-signed"),
-        authority,
-        common_name=f"Hypervisors of {key}",
-        labels=labels,
-    )
     own = certificate_key(key)
     issued = certificate.certificate(
         own,
         services=(),
         secret=own.name,
-        issuer=IssuerRef(name=authority.name, kind="Issuer"),
+        issuer=authority(key),
         labels=labels,
         hosts=sorted(hosts),
     )
@@ -145,7 +149,7 @@ def _certificates(key: Key, hosts: Sequence[str], labels: Mapping[str, str]) -> 
         "privateKey": {"algorithm": "RSA", "size": 2048, "rotationPolicy": "Always"},
         "usages": ["digital signature", "key encipherment", "server auth", "client auth"],
     }
-    yield issued._replace(body={**issued.body, "spec": spec})
+    return issued._replace(body={**issued.body, "spec": spec})
 
 
 def _common_name(key: Key) -> str:
@@ -189,5 +193,9 @@ def _qemu_conf() -> str:
         f"migration_port_max = {last}",
         'default_tls_x509_cert_dir = "/etc/pki/qemu"',
         "default_tls_x509_verify = 1",
+        # Displays are for the proxies of consoles only.
+        "vnc_tls = 1",
+        'vnc_tls_x509_cert_dir = "/etc/pki/qemu"',
+        "vnc_tls_x509_verify = 1",
     ]
     return "\n".join(lines) + "\n"

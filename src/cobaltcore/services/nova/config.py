@@ -8,7 +8,7 @@ from cobaltcore.engine import access, ceph, oslo
 from cobaltcore.engine.definition import Config, ServiceScope
 from cobaltcore.engine.desired import inifile, names
 from cobaltcore.engine.desired.inifile import Sections
-from cobaltcore.services.nova.steps import cells, compute, metadata, users
+from cobaltcore.services.nova.steps import cells, compute, console, metadata, users
 from cobaltcore.services.nova.steps.cells import Cell
 
 HELPERS = (
@@ -58,6 +58,7 @@ def render(scope: ServiceScope[NovaSpec]) -> Config:
             "conductor": {"workers": "1"},
             "scheduler": {"workers": "1", "discover_hosts_in_cells_interval": "10"},
         },
+        console.proxy_options(scope),
         _external_scheduler(scope),
         scope.spec.extra_config,
     )
@@ -109,6 +110,7 @@ def node(scope: ServiceScope[NovaSpec], cell: Cell) -> Config:
             "os_vif_ovs": {"ovsdb_connection": f"unix:{compute.OVS_DIR}/db.sock"},
         },
         _libvirt(scope),
+        console.compute_options(scope, cell),
         _read_by_compute(scope.spec.extra_config or {}),
     )
     return Config(
@@ -160,7 +162,6 @@ def _shared(scope: ServiceScope[NovaSpec]) -> Sections:
             },
             "neutron": {"valid_interfaces": "internal"},
             "placement": {"valid_interfaces": "internal"},
-            "vnc": {"enabled": "false"},
         },
     )
 

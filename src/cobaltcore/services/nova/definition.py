@@ -8,7 +8,7 @@ from cobaltcore.api.nova import NovaSpec
 from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload
 from cobaltcore.engine.desired import names
 from cobaltcore.services.nova import config, projection
-from cobaltcore.services.nova.steps import cells, compute, hypervisor, metadata, users
+from cobaltcore.services.nova.steps import cells, compute, console, hypervisor, metadata, users
 
 WSGI = {
     "OS_NOVA_CONFIG_FILES": f"{names.VENV}/etc/nova/api-paste.ini;nova.conf",
@@ -31,12 +31,7 @@ def workloads(scope: ServiceScope[NovaSpec]) -> tuple[Workload, ...]:
             condition="ConductorReady",
             settings=scope.spec.conductor,
             environment={"OS_DEFAULT__HOST": scope.named(f"conductor{cell.suffix}").name},
-            secret_environment={}
-            if cell.is_first
-            else {
-                "OS_DATABASE__CONNECTION": cell.database_variable,
-                "OS_DEFAULT__TRANSPORT_URL": cell.transport_variable,
-            },
+            secret_environment=cell.variables,
         )
         for cell in cells.cells(scope.spec)
     ]
@@ -66,6 +61,7 @@ def workloads(scope: ServiceScope[NovaSpec]) -> tuple[Workload, ...]:
             settings=scope.spec.metadata,
             environment={**WSGI, "OS_DEFAULT__HOST": scope.named("metadata").name},
         ),
+        *console.proxies(scope),
         *compute.workloads(scope),
     )
 
@@ -95,6 +91,13 @@ SERVICE = Service(
         ),
         Step("CellsReady", cells.mapped, needs=("DatabaseReady",)),
         Step("LibvirtReady", hypervisor.libvirt_runs, needs=(), gates=False),
+        Step(
+            "ConsoleCertificateReady",
+            console.identified,
+            enabled_if=console.is_on,
+            needs=(),
+            gates=False,
+        ),
     ),
     workloads=workloads,
     last_steps=(Step("HostsReady", hypervisor.hosts_known, needs=("ComputeReady",)),),

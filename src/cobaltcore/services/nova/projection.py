@@ -7,6 +7,8 @@ from cobaltcore.api.blocks import Dependency
 from cobaltcore.api.nova import (
     Cell,
     Compute,
+    Console,
+    ConsoleSettings,
     EphemeralStorage,
     Metadata,
     NovaDatabase,
@@ -26,6 +28,7 @@ from cobaltcore.engine.part import (
 
 def project(parent: Parent[NovaSettings]) -> NovaSpec:
     settings = parent.settings
+    console = settings.console or ConsoleSettings()
     storage = EphemeralStorage()
     if parent.rbd is not None:
         storage = EphemeralStorage(backend="rbd", rbd=parent.rbd)
@@ -36,6 +39,11 @@ def project(parent: Parent[NovaSettings]) -> NovaSpec:
         metadata=msgspec.structs.replace(
             parent.workload(settings.metadata, Metadata),
             shared_secret_ref=METADATA_SECRET.reference(),
+        ),
+        console=msgspec.structs.replace(
+            parent.workload(console, Console),
+            enabled=console.enabled,
+            public_endpoint=console.public_endpoint,
         ),
         compute=settings.compute or Compute(),
         database=NovaDatabase(**parent.database),

@@ -38,6 +38,16 @@ class Cell(NamedTuple):
         """The variable with the address of its virtual host."""
         return f"{_upper(self.name)}_TRANSPORT_URL"
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """What its programs read in place of the addresses of the first cell."""
+        if self.is_first:
+            return {}
+        return {
+            "OS_DATABASE__CONNECTION": self.database_variable,
+            "OS_DEFAULT__TRANSPORT_URL": self.transport_variable,
+        }
+
 
 def cells(spec: NovaSpec) -> list[Cell]:
     """The cells of a spec, but for cell0."""

@@ -117,6 +117,8 @@ def _workload(scope: ServiceScope[NovaSpec], cell: Cell) -> Workload:
                 "OS_DEFAULT__HOST": "spec.nodeName",
                 "OS_DEFAULT__MY_IP": "status.hostIP",
                 "OS_LIBVIRT__LIVE_MIGRATION_INBOUND_ADDR": "status.hostIP",
+                "OS_VNC__SERVER_LISTEN": "status.hostIP",
+                "OS_VNC__SERVER_PROXYCLIENT_ADDRESS": "status.hostIP",
             },
             init_containers=tuple(init),
             host_pid=True,
