@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from cobaltcore.api.foreign import kubernetes
+from cobaltcore.cli import overview_reading
+from cobaltcore.cli.overview import Overview as Cluster
 from cobaltcore.engine import readiness
 from cobaltcore.runtime import errors, kubeconfig
 from cobaltcore.runtime.client import Client
@@ -41,6 +43,17 @@ class Lab:
     kubeconfig: str
     nodes: list[Node] = field(default_factory=list)
     components: list[platform.Component] = field(default_factory=list)
+    cluster: Cluster | None = None
+    """Control planes and everything below them, while the API server answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the API server of a lab reports."""
+
+    ready_nodes: set[str]
+    components: list[platform.Component]
+    cluster: Cluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +72,7 @@ class Overview:
     leftovers: list[Leftover]
 
 
-def collect(environment: Mapping[str, str]) -> Overview:
+def collect(environment: Mapping[str, str], *, namespace: str = "") -> Overview:
     root = statedir.root(environment)
     if os.geteuid() and root.exists():
         raise lab_errors.LabError(
@@ -67,18 +80,18 @@ def collect(environment: Mapping[str, str]) -> Overview:
             hint="run the command with sudo -E",
         )
     homes = statedir.find_all(environment)
-    labs = [_lab(each) for each in homes]
+    labs = [_lab(each, namespace) for each in homes]
     left = [Leftover(name=each.name, why=each.why) for each in teardown.leftovers(homes)]
     return Overview(labs=labs, leftovers=left)
 
 
-def _lab(state_dir: statedir.StateDir) -> Lab:
+def _lab(state_dir: statedir.StateDir, namespace: str) -> Lab:
     instance = state_dir.require_record()
     running = {node.name for node in state_dir.node_processes() if node.pid() is not None}
     supervised = pidfile.running(state_dir.directory / supervisor.PID_FILE) is not None
     plan = subnets.Subnets(instance.index)
-    seen = asyncio.run(_query(state_dir, plan)) if running else None
-    ready, components = seen or (set(), [])
+    seen = asyncio.run(_query(state_dir, plan, namespace)) if running else None
+    ready, components = (seen.ready_nodes, seen.components) if seen else (set(), [])
     nodes = [
         Node(
             name=spec.name,
@@ -99,6 +112,7 @@ def _lab(state_dir: statedir.StateDir) -> Lab:
         kubeconfig=str(state_dir.kubeconfig),
         nodes=nodes,
         components=components,
+        cluster=seen.cluster if seen else None,
     )
 
 
@@ -129,9 +143,9 @@ def state_of(
 
 
 async def _query(
-    state_dir: statedir.StateDir, plan: subnets.Subnets
-) -> tuple[set[str], list[platform.Component]] | None:
-    """Names of Ready nodes, and operators and providers; None if the API server is unreachable."""
+    state_dir: statedir.StateDir, plan: subnets.Subnets, namespace: str
+) -> Answer | None:
+    """Nodes, operators, providers and the cloud; None if the API server is unreachable."""
     connection = kubeconfig.load(state_dir.kubeconfig, environ={})
     client = Client(
         HttpTransport(connection, agent="cobalt-status", request_timeout=API_TIMEOUT_SECONDS)
@@ -142,7 +156,11 @@ async def _query(
             found.update(
                 node["metadata"]["name"] for node in page if readiness.is_true(node, "Ready")
             )
-        return found, await platform.collect(client, state_dir, plan)
+        return Answer(
+            ready_nodes=found,
+            components=await platform.collect(client, state_dir, plan),
+            cluster=await overview_reading.read(client, namespace),
+        )
     except (errors.Unreachable, errors.ApiError):
         return None
     finally:

@@ -1,17 +1,19 @@
 """Ask `cobalt` about a test's API server as a user would, and break things in it as the world would."""
 
+import asyncio
 import contextlib
 import io
 import json
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from cobaltcore.cli import main
 from tests.support.control_plane import ControlPlaneHarness
 
 WAIT_SECONDS = 180
+T = TypeVar("T")
 
 
 def cobalt(plane: ControlPlaneHarness, *arguments: str) -> tuple[int, str]:
@@ -20,6 +22,11 @@ def cobalt(plane: ControlPlaneHarness, *arguments: str) -> tuple[int, str]:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main.main([*arguments, "--kubeconfig", str(plane.kubeconfig())])
     return code, out.getvalue() + err.getvalue()
+
+
+async def in_thread(ask: Callable[..., T], *arguments: Any) -> T:
+    """Ask from a test that runs operators in its own loop."""
+    return await asyncio.to_thread(ask, *arguments)
 
 
 def why(plane: ControlPlaneHarness, subject: str, namespace: str = "") -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Everything that a diagnosis needs, read from the API server."""
 
-import asyncio
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
@@ -23,7 +22,7 @@ from cobaltcore.api.foreign.kubernetes import (
     STORAGE_CLASS,
     VALIDATING_WEBHOOK_CONFIGURATION,
 )
-from cobaltcore.cli import expiry
+from cobaltcore.cli import expiry, listing
 from cobaltcore.cli.caches import Caches
 from cobaltcore.deploy import operators, rbac
 from cobaltcore.engine.diagnosis.facts import Facts, Named, named
@@ -99,24 +98,12 @@ async def _prospects(caches: Caches, own: Iterable[Named]) -> dict[Named, Prospe
 async def _listed(client: Client, namespaces: list[str]) -> list[tuple[Kind, list[Object]]]:
     scopes = [(kind, WatchScope(namespace=n)) for kind in IN_NAMESPACES for n in namespaces]
     scopes += [(kind, WatchScope()) for kind in EVERYWHERE]
-    found = await asyncio.gather(*(objects(client, kind, scope) for kind, scope in scopes))
-    return [(kind, each) for (kind, _), each in zip(scopes, found, strict=True)]
-
-
-async def objects(client: Client, kind: Kind, scope: WatchScope) -> list[Object]:
-    """All objects of a scope; none if the kind is not served."""
-    found: list[Object] = []
-    try:
-        async for page, _ in client.list_pages(kind, scope):
-            found += page
-    except errors.KindMissing:
-        return []
-    return found
+    return await listing.all_of(client, scopes)
 
 
 async def _platform(client: Client) -> list[Named]:
     """Deployments that run our operators, and those of a lab that act for third parties."""
-    found = await objects(client, DEPLOYMENT, WatchScope(selector=rbac.LABEL))
+    found = await listing.objects(client, DEPLOYMENT, WatchScope(selector=rbac.LABEL))
     own = sorted(found, key=lambda each: each["metadata"]["name"] != operators.NAME)
     return [named(DEPLOYMENT, each) for each in own]
 

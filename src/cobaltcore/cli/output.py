@@ -35,6 +35,11 @@ def draw(text: str) -> None:
     print(text, end="", file=sys.stderr, flush=True)
 
 
+def clear() -> None:
+    """Empty the screen."""
+    print("\x1b[2J\x1b[H", end="")
+
+
 def is_reader_gone() -> bool:
     """Whether the reader of the output has closed it, as `head` does; then nothing is written."""
     gone = [stream for stream in (sys.stdout, sys.stderr) if _is_broken(stream)]

@@ -1,24 +1,41 @@
-"""`cobalt status`: the labs on this machine."""
+"""`cobalt status`: the labs on this machine and their clouds, or any other cluster."""
 
 import argparse
 import os
-from dataclasses import asdict
+import sys
+import threading
+from dataclasses import asdict, replace
 
-from cobaltcore.cli import output
+from cobaltcore.cli import output, overview_tables
+from cobaltcore.cli.commands import status as cluster
 from cobaltlab import status
 
-HELP = "show labs, their nodes and components: state, reason"
+HELP = "show labs and their nodes; of each cluster control planes, services, hypervisors, warnings"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", choices=["table", "json"], default="table")
+    cluster.configure(parser)
+    parser.epilog = "With --kubeconfig or --context it shows that cluster instead of labs."
 
 
 def run(arguments: argparse.Namespace) -> int:
-    found = status.collect(os.environ)
+    if arguments.kubeconfig or arguments.context:
+        return cluster.run(arguments)
+    _show(arguments)
+    interrupted = threading.Event()
+    while arguments.watch:
+        interrupted.wait(cluster.EVERY_SECONDS)
+        _show(arguments)
+    return 0
+
+
+def _show(arguments: argparse.Namespace) -> None:
+    found = status.collect(os.environ, namespace=arguments.namespace)
     if arguments.output == "json":
-        output.as_json(asdict(found))
-        return 0
+        (output.json_line if arguments.watch else output.as_json)(asdict(found))
+        return
+    if arguments.watch and sys.stdout.isatty():
+        output.clear()
     if not found.labs:
         output.note("No labs on this machine; start one: cobalt up")
     else:
@@ -28,7 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
             f'\nleftovers of lab "{each.name}": {each.why}; remove them: '
             f"cobalt down --name {each.name}"
         )
-    return 0
 
 
 def _tables(labs: list[status.Lab]) -> None:
@@ -56,3 +72,8 @@ def _tables(labs: list[status.Lab]) -> None:
     if components:
         output.data("")
         output.table(["LAB", "COMPONENT", "STATE", "RUNS", "REASON"], components)
+    for lab in labs:
+        if lab.cluster is not None:
+            output.data("" if len(labs) == 1 else f"\n{lab.name}:")
+            # The lab's components are the operators.
+            overview_tables.show(replace(lab.cluster, operators=[]))

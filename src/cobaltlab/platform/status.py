@@ -45,10 +45,11 @@ async def _process(state_dir: statedir.StateDir, plan: subnets.Subnets, account:
 
 def _pods(account: str, deployment: Object) -> Component:
     found = workload.progress(deployment)
-    reason = f"{found.ready}/{found.wanted} pods ready"
-    if not found.settled:
-        reason = found.describe(account)
-    return Component(name=account, runs="in a pod", ready=found.settled, reason=reason)
+    ready = found.settled and found.wanted > 0
+    reason = f"{found.ready}/{found.wanted} pods ready" if ready else found.describe(account)
+    if not found.wanted:
+        reason = "scaled to 0 replicas: nothing is reconciled"
+    return Component(name=account, runs="in a pod", ready=ready, reason=reason)
 
 
 async def _deployment(client: Client, account: str) -> Object | None:
