@@ -81,7 +81,7 @@ SERVICE = Service(
     migration=cells.migration,
     migration_config=config.preparation,
     references=lambda key, spec: chain(compute.references(key, spec), users.references(key, spec)),
-    follows=(NODE,),
+    follows=(NODE, nova.KIND),
     steps=(
         Step(
             "CephConnected",

@@ -136,6 +136,7 @@ def _secrets_sync(scope: ServiceScope[NovaSpec], secrets: list[str]) -> Workload
         command=("cobalt-agent", *LIBVIRT_SECRETS, *secrets),
         readiness=("cobalt-agent", "ready", *LIBVIRT_SECRETS),
         condition="LibvirtSecretsReady",
+        needs=("LibvirtReady",),
         config=configuration(first),
         settings=scope.spec.compute,
         volumes=(host_path("libvirt", LIBVIRT_DIR), *_key_volumes(scope)),

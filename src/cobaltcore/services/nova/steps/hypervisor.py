@@ -9,9 +9,10 @@ from cobaltcore.api.nova import NovaSpec
 from cobaltcore.api.pods import PodSettings
 from cobaltcore.engine import jobs, readiness, releases, workloads
 from cobaltcore.engine.definition import Result, ServiceScope, Task
-from cobaltcore.engine.desired import libvirt, names, workload
-from cobaltcore.engine.verdict import Ready, Waiting
+from cobaltcore.engine.desired import libvirt, workload
+from cobaltcore.engine.verdict import Blocked, Ready, Waiting
 from cobaltcore.runtime.meta import Desired, Object
+from cobaltcore.services.nova.steps import claims
 
 COMPONENT = "libvirt"
 CONFIG_DIR = "/etc/nova"
@@ -19,6 +20,9 @@ CONFIG_DIR = "/etc/nova"
 
 def libvirt_runs(scope: ServiceScope[NovaSpec]) -> Result:
     """Run libvirt on every hypervisor; its pods wait for the certificate."""
+    conflict = claims.conflict(scope, _nodes(scope))
+    if conflict:
+        return Result(Blocked("NodeClaimed", conflict))
     objects = list(_objects(scope))
     key = scope.named(COMPONENT)
     found = workload.progress_on_nodes(scope.observed.get(DAEMON_SET, key))
@@ -69,7 +73,7 @@ def _objects(scope: ServiceScope[NovaSpec]) -> Iterator[Desired]:
 
 def _nodes(scope: ServiceScope[NovaSpec]) -> list[Object]:
     """Nodes that servers may run on and that have an address."""
-    wanted = (scope.spec.compute.node_selector or names.HYPERVISORS).items()
+    wanted = claims.selector(scope.spec).items()
     return [
         each
         for each in scope.observed.find(NODE, "every", "")
