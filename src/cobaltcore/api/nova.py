@@ -268,7 +268,7 @@ class CellStatus(Struct):
     name: str
     """Name of the cell."""
     status: str | None = None
-    """Ready, or the reason why not."""
+    """Ready, or what is missing: ConductorNotReady, NoHypervisors, HypervisorsNotReady."""
     compute_nodes: int | None = None
     """Hypervisors in the cell."""
 

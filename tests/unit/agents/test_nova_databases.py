@@ -20,6 +20,7 @@ class Nova:
         self.calls: list[Any] = []
         self.cells: list[str] = ["cell0"]
         self.code: int | None = None
+        self.has_servers = False
 
     def note(self, name: str) -> Any:
         def call(*_: object, **settings: object) -> int | None:
@@ -28,13 +29,22 @@ class Nova:
 
         return call
 
+    def mapping(self, name: str) -> SimpleNamespace:
+        return SimpleNamespace(name=name, uuid=f"uuid-{name}", is_cell0=lambda: name == "cell0")
+
+    def delete(self, uuid: str, *, force: bool) -> int:
+        self.calls.append(("delete_cell", uuid, force))
+        return 3 if self.has_servers else 0
+
     def modules(self) -> dict[str, ModuleType]:
-        mappings = SimpleNamespace(get_all=lambda _: [SimpleNamespace(name=n) for n in self.cells])
+        mappings = SimpleNamespace(get_all=lambda _: [self.mapping(n) for n in self.cells])
         manage = SimpleNamespace(
             ApiDbCommands=lambda: SimpleNamespace(sync=self.note("api sync")),
             DbCommands=lambda: SimpleNamespace(sync=self.note("sync")),
             CellV2Commands=lambda: SimpleNamespace(
-                map_cell0=self.note("map_cell0"), create_cell=self.note("create_cell")
+                map_cell0=self.note("map_cell0"),
+                create_cell=self.note("create_cell"),
+                delete_cell=self.delete,
             ),
         )
         nova, commands = ModuleType("nova"), ModuleType("nova.cmd")
@@ -94,3 +104,16 @@ def test_another_cells_database_is_migrated_with_its_own_address(
     monkeypatch.setenv("FAR_AWAY_DATABASE", "address")
     prepare({"cell0": "zero", "cells": [{**CELL, "variable": "FAR_AWAY_DATABASE"}]})
     assert ran == [(["nova-manage", "db", "sync", "--local_cell"], "address")]
+
+
+def test_a_cell_that_is_not_wanted_any_more_is_forgotten_with_its_hosts(nova: Nova) -> None:
+    nova.cells += ["cell1", "old"]
+    prepare(WANTED)
+    assert nova.calls[-1] == ("delete_cell", "uuid-old", True)
+
+
+def test_a_cell_with_servers_stays(nova: Nova) -> None:
+    nova.cells += ["cell1", "old"]
+    nova.has_servers = True
+    with pytest.raises(SystemExit, match="cell old cannot be removed while it has servers"):
+        prepare(WANTED)

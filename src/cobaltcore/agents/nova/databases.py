@@ -1,4 +1,4 @@
-"""Migrate Nova's databases to the release and map its cells: JSON.
+"""Migrate Nova's databases to the release, map its cells and forget removed ones: JSON.
 
 The argument has the address of cell0's database and the cells. One process does all of it: whatever
 `nova-manage` does, most of its time is spent loading Nova.
@@ -16,6 +16,8 @@ from nova.cmd import manage
 from cobaltcore.agents import processes
 
 CONFIG = "/etc/nova/nova.conf"
+HAS_SERVERS = 3
+"""What nova-manage returns for a cell with servers that exist."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -27,7 +29,7 @@ def main(arguments: Sequence[str]) -> None:
     expect(manage.ApiDbCommands().sync(), "migrating the API database")
     expect(cells.map_cell0(database_connection=wanted["cell0"]), "mapping cell0")
     expect(manage.DbCommands().sync(), "migrating the databases of cell0 and the first cell")
-    known = {each.name for each in objects.CellMappingList.get_all(context.get_admin_context())}
+    known = {each.name: each for each in mapped()}
     for each in wanted["cells"]:
         if each["variable"]:
             migrate_another(os.environ[each["variable"]])
@@ -38,6 +40,25 @@ def main(arguments: Sequence[str]) -> None:
                 transport_url=each["transport"],
             )
             expect(created, f"mapping cell {each['name']}")
+    for name in known.keys() - {each["name"] for each in wanted["cells"]}:
+        remove(cells, known[name])
+
+
+def mapped() -> list[Any]:
+    """The cells that Nova knows, but for cell0."""
+    found = objects.CellMappingList.get_all(context.get_admin_context())
+    return [each for each in found if not each.is_cell0()]
+
+
+def remove(cells: manage.CellV2Commands, cell: Any) -> None:
+    """Forget a cell and its hosts, but not its servers."""
+    code = cells.delete_cell(cell.uuid, force=True)
+    if code == HAS_SERVERS:
+        sys.exit(
+            f"cell {cell.name} cannot be removed while it has servers: delete them, or list the "
+            "cell in spec.cells again"
+        )
+    expect(code, f"removing cell {cell.name}")
 
 
 def migrate_another(address: str) -> None:

@@ -54,16 +54,27 @@ def test_the_status_counts_the_hypervisors_of_each_cell() -> None:
     assert (cell.name, cell.compute_nodes) == ("cell1", 42)
 
 
-def test_a_cell_is_ready_when_its_conductor_is() -> None:
-    conductor = {
-        "metadata": {"name": "nova-conductor", "namespace": "openstack", "generation": 1},
-        "spec": {"replicas": 1},
-        "status": {"readyReplicas": 1, "observedGeneration": 1},
+def rollout(name: str, spec: dict[str, int], **status: int) -> dict[str, Any]:
+    return {
+        "metadata": {"name": name, "namespace": "openstack", "generation": 1},
+        "spec": spec,
+        "status": {**status, "observedGeneration": 1},
     }
-    before = planning.scope(planning.an_object("Nova"))
-    after = planning.scope(planning.an_object("Nova"), (DEPLOYMENT, conductor))
-    states = [reported(scope)[0].status for scope in (before, after)]
-    assert states == ["ConductorNotReady", "Ready"]
+
+
+def test_a_cell_is_ready_when_conductor_and_hypervisors_are() -> None:
+    conductor = (DEPLOYMENT, rollout("nova-conductor", {"replicas": 1}, readyReplicas=1))
+    numbers = (
+        {},
+        {"desiredNumberScheduled": 2, "numberReady": 1},
+        {"desiredNumberScheduled": 2, "numberReady": 2},
+    )
+    agents = [(DAEMON_SET, rollout("nova-compute", {}, **each)) for each in numbers]
+    nova = planning.an_object("Nova")
+    seen = [(), *((conductor, each) for each in agents)]
+    assert [reported(planning.scope(nova, *each))[0].status for each in seen] == [
+        "ConductorNotReady", "NoHypervisors", "HypervisorsNotReady", "Ready",
+    ]  # fmt: skip
 
 
 def test_a_reference_to_another_cluster_is_reported_as_not_followed() -> None:

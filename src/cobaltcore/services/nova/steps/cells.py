@@ -3,7 +3,7 @@
 import json
 from typing import NamedTuple
 
-from cobaltcore.api.foreign.kubernetes import DEPLOYMENT
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT
 from cobaltcore.api.nova import CellStatus, NovaSpec
 from cobaltcore.engine import access, workloads
 from cobaltcore.engine.definition import DatabaseNeed, Result, ServiceScope
@@ -112,8 +112,15 @@ def mapped(scope: ServiceScope[NovaSpec]) -> Result:
 
 
 def _state(scope: ServiceScope[NovaSpec], cell: Cell) -> str:
-    found = scope.observed.get(DEPLOYMENT, scope.named(f"conductor{cell.suffix}"))
-    return "Ready" if workload.progress(found).ready else "ConductorNotReady"
+    """Ready for servers, or the first thing that is missing."""
+    conductor = scope.observed.get(DEPLOYMENT, scope.named(f"conductor{cell.suffix}"))
+    if not workload.progress(conductor).ready:
+        return "ConductorNotReady"
+    agents = scope.observed.get(DAEMON_SET, scope.named(f"compute{cell.suffix}"))
+    hypervisors = workload.progress_on_nodes(agents)
+    if not hypervisors.wanted:
+        return "NoHypervisors"
+    return "Ready" if hypervisors.ready == hypervisors.wanted else "HypervisorsNotReady"
 
 
 def migration(scope: ServiceScope[NovaSpec]) -> tuple[str, ...]:
