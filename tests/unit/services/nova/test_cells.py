@@ -64,7 +64,7 @@ def rollout(name: str, spec: dict[str, int], **status: int) -> dict[str, Any]:
 
 def test_a_cell_is_ready_when_conductor_and_hypervisors_are() -> None:
     conductor = (DEPLOYMENT, rollout("nova-conductor", {"replicas": 1}, readyReplicas=1))
-    numbers = (
+    numbers: tuple[dict[str, int], ...] = (
         {},
         {"desiredNumberScheduled": 2, "numberReady": 1},
         {"desiredNumberScheduled": 2, "numberReady": 2},
