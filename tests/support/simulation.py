@@ -74,7 +74,7 @@ class Simulation:
             if each.once and known in self.desired:
                 continue
             self.desired[known] = each
-            self.add(each.kind, ready(each, owner=self.live))
+            self.add(each.kind, ready(each, owner=None if each.kept else self.live))
             for name in _issued_secrets(each):
                 self.add_secret(Key(each.key.namespace, name))
 

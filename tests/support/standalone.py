@@ -20,8 +20,8 @@ from cobaltcore.engine.desired import database, messaging, names, secret
 from cobaltcore.engine.observed import Observed
 from cobaltcore.engine.verdict import Ready, Verdict
 from cobaltcore.operators.controlplane import infrastructure
+from cobaltcore.operators.controlplane.children import CHILDREN
 from cobaltcore.operators.controlplane.parts import PARTS
-from cobaltcore.operators.controlplane.planner import CHILDREN
 from cobaltcore.operators.controlplane.view import View
 from cobaltcore.runtime.meta import Desired, Key, Kind, Object, ObjectMeta, key_of
 from cobaltlab.providers import crds

@@ -65,6 +65,8 @@ class Planner(ABC, Generic[ScopeT]):
     watches: tuple[Watch, ...] = ()
     probes: tuple[Probe[ScopeT], ...] = ()
     finalizer: str = ""
+    teardown_spec: Mapping[str, object] = {}
+    """A spec that decodes, for the teardown of an object whose own spec does not."""
     reads_own_status: bool = False
     """Whether its own status writes have to wake it."""
 

@@ -9,10 +9,11 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Generic
+from typing import Any, Generic
 
 import msgspec
 
+from cobaltcore.api.base import Resource
 from cobaltcore.api.foreign.gateway import REFERENCE_GRANT
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP
 from cobaltcore.engine import grants, report
@@ -152,10 +153,9 @@ class Reconciler(Generic[ScopeT]):
         changes: ChangeSet | None = None,
         ask: bool = True,
     ) -> ScopeT:
-        resource = msgspec.convert(live, self._planner.resource)
         scope = self._planner.scope(
             live=live,
-            resource=resource,
+            resource=self._decoded(live),
             observed=self._caches(key_of(live).namespace),
             now=self._clock.now(),
             random=os.urandom,
@@ -169,6 +169,18 @@ class Reconciler(Generic[ScopeT]):
         if before is not None:
             return replace(scope, answers=before.answers)
         return replace(scope, answers=await self._ask(scope)) if ask else scope
+
+    def _decoded(self, live: Object) -> Resource[Any, Any]:
+        """The object as its type; one that is being deleted may have a spec that no release accepts."""
+        planner = self._planner
+        try:
+            found: Resource[Any, Any] = msgspec.convert(live, planner.resource)
+        except msgspec.ValidationError:
+            if not live["metadata"].get("deletionTimestamp"):
+                raise
+            readable = {**live, "spec": dict(planner.teardown_spec), "status": None}
+            found = msgspec.convert(readable, planner.resource)
+        return found
 
     def _caches(self, namespace: str) -> Observed:
         informer = self._cluster.informer

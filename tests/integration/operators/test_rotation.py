@@ -226,3 +226,28 @@ async def test_a_credential_that_lacks_a_role_of_its_user_is_replaced(world: Wor
     await world.report(korc.APPLICATION_CREDENTIAL, "placement-app-credential-v1", without)
 
     await eventually(lambda: in_use(world, "placement-app-credential-v2"), "the second credential")
+
+
+async def test_a_deleted_rotation_waits_until_its_credential_is_revoked(world: World) -> None:
+    """And is not kept for ever by a credential that nobody can revoke: its login is gone."""
+    await prepare(world)
+    await eventually(lambda: in_use(world, "placement-app-credential-v1"), "the first credential")
+    credential = Key(world.space, "placement-app-credential-v1")
+    held = {"metadata": {"finalizers": ["openstack.k-orc.cloud/applicationcredential"]}}
+    await world.client.patch(korc.APPLICATION_CREDENTIAL, credential, held)
+    rotation = Key(world.space, "placement-app-credential")
+    await world.client.delete(ROTATION, rotation)
+
+    async def revoking() -> bool:
+        found = await world.client.get(korc.APPLICATION_CREDENTIAL, credential)
+        return "deletionTimestamp" in found["metadata"]
+
+    await eventually(revoking, "the credential is being revoked")
+    assert await read(world.client, ROTATION, rotation), "it waits for that"
+    await world.client.delete(SECRET, Key(world.space, "placement-clouds-yaml"))
+
+    async def gone() -> bool:
+        return await read(world.client, ROTATION, rotation) is None
+
+    await eventually(gone, "the rotation is gone, as nobody can revoke its credential")
+    assert await read(world.client, korc.APPLICATION_CREDENTIAL, credential) is None

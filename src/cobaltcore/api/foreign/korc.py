@@ -22,6 +22,8 @@ APPLICATION_CREDENTIAL = Kind(
     "openstack.k-orc.cloud", "v1alpha1", "ApplicationCredential", "applicationcredentials"
 )
 
+FINALIZER_PREFIX = "openstack.k-orc.cloud/"
+"""Of all finalizers of K-ORC."""
 TERMINAL_REASONS = frozenset({"InvalidConfiguration", "UnrecoverableError"})
 """Reasons of the condition `Progressing` after which the operator does not try again."""
 

@@ -2,61 +2,25 @@
 
 from collections.abc import Iterable
 
-from cobaltcore.api import ovn
 from cobaltcore.api.controlplane import ControlPlane, ControlPlaneSpec, ControlPlaneStatus
-from cobaltcore.api.credentials import AGGREGATE, ROTATION
-from cobaltcore.api.foreign import certmanager, eso, korc, mariadb, rabbitmq, rook, valkey
-from cobaltcore.api.foreign.kubernetes import (
-    JOB,
-    POD_DISRUPTION_BUDGET,
-    SECRET,
-    SERVICE,
-    STATEFUL_SET,
-)
+from cobaltcore.api.foreign import rook
+from cobaltcore.api.foreign.kubernetes import SECRET
 from cobaltcore.engine import graph, watches
 from cobaltcore.engine.desired import names
 from cobaltcore.engine.plan import Plan
-from cobaltcore.engine.planner import Child, Planner
-from cobaltcore.engine.watches import CONTENT, OPTIONAL, OURS
+from cobaltcore.engine.planner import Planner
+from cobaltcore.engine.watches import CONTENT, OPTIONAL
 from cobaltcore.operators.controlplane import (
-    available,
     identity,
     incumbent,
     report,
     teardown,
 )
+from cobaltcore.operators.controlplane.children import CHILDREN
 from cobaltcore.operators.controlplane.parts import PARTS
 from cobaltcore.operators.controlplane.view import OPERATOR, View
 from cobaltcore.runtime.meta import Key, Kind
 
-CHILDREN = (
-    Child(mariadb.MARIADB, OPTIONAL),
-    Child(rabbitmq.CLUSTER, OPTIONAL),
-    Child(valkey.VALKEY, OPTIONAL),
-    Child(STATEFUL_SET),
-    Child(SERVICE, OURS),
-    Child(POD_DISRUPTION_BUDGET, OURS),
-    # Passwords of data that stays are not deleted with the part that generated them.
-    Child(SECRET, CONTENT, pruned=False),
-    Child(JOB, OURS),
-    Child(certmanager.ISSUER, OPTIONAL),
-    Child(certmanager.CERTIFICATE, OPTIONAL),
-    Child(rook.CEPH_BLOCK_POOL, OPTIONAL),
-    Child(rook.CEPH_CLIENT, OPTIONAL),
-    Child(korc.DOMAIN, OPTIONAL),
-    Child(korc.PROJECT, OPTIONAL),
-    Child(korc.ROLE, OPTIONAL),
-    Child(korc.SERVICE, OPTIONAL),
-    Child(korc.ENDPOINT, OPTIONAL),
-    Child(korc.USER, OPTIONAL),
-    Child(korc.ROLE_ASSIGNMENT, OPTIONAL),
-    Child(eso.PUSH_SECRET, OPTIONAL),
-    Child(eso.EXTERNAL_SECRET, OPTIONAL),
-    Child(ROTATION),
-    Child(AGGREGATE),
-    *(Child(service.kind) for service in available.all_services()),
-    Child(ovn.CLUSTER),
-)
 READ_SECRETS = (names.admin_login(identity.KEYSTONE), names.certificate_secret(identity.KEYSTONE))
 """Secrets whose content is copied into other objects."""
 

@@ -1,6 +1,6 @@
 """CredentialRotation: an application credential that is replaced before it expires. Pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from cobaltcore.engine.plan import Plan, Removal
 from cobaltcore.engine.planner import Child, Planner, Watch
 from cobaltcore.engine.verdict import DependencyPending, Ready, Verdict, Waiting, condition
 from cobaltcore.engine.watches import CONTENT, OPTIONAL
-from cobaltcore.operators.credentials import generations, subject
+from cobaltcore.operators.credentials import generations, revocation, subject
 from cobaltcore.operators.credentials.generations import Generation, Subject
 from cobaltcore.operators.credentials.subject import NOT_ISSUED, RotationScope
 from cobaltcore.runtime import conditions
@@ -43,6 +43,8 @@ class RotationPlanner(Planner[RotationScope]):
     manager = "credential-rotation-controller"
     resource = CredentialRotation
     scope = RotationScope
+    finalizer = revocation.FINALIZER
+    teardown_spec: Mapping[str, object] = {"targetServiceUser": "unknown"}
     children = (
         Child(korc.APPLICATION_CREDENTIAL, OPTIONAL),
         Child(SECRET, CONTENT, pruned=False),
@@ -61,6 +63,10 @@ class RotationPlanner(Planner[RotationScope]):
         yield from subject.contents(scope)
         for each in _owned(scope):
             yield SECRET, scope.sibling(each["metadata"]["name"])
+            yield SECRET, scope.sibling(each["spec"]["cloudCredentialsRef"]["secretName"])
+
+    def teardown(self, scope: RotationScope) -> Plan[CredentialRotationStatus]:
+        return revocation.plan(scope, _owned(scope))
 
     def plan(self, scope: RotationScope) -> Plan[CredentialRotationStatus]:
         status = scope.status or CredentialRotationStatus()

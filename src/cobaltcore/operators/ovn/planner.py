@@ -1,6 +1,6 @@
 """OVNCluster: databases, northd, and a chassis for every hypervisor. Pure but for its probe."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -44,6 +44,9 @@ class OVNPlanner(Planner[View]):
     resource = OVNCluster
     scope = View
     finalizer = "ovn.c5c3.io/cluster"
+    teardown_spec: Mapping[str, object] = {
+        name: {"repository": "unknown", "tag": "unknown"} for name in ("ovnImage", "ovsImage")
+    }
     reads_own_status = True
     children = (
         Child(STATEFUL_SET),

@@ -68,3 +68,29 @@ def test_service_that_is_off_by_default_is_deployed_when_enabled() -> None:
     plane = a_ready_one(services__barbican__enabled=True)
     assert {"Barbican/barbican", "User/barbican-service-user"} <= applied(plane)
     assert isinstance(plane.plan().verdict, Ready)
+
+
+def switched(plane: Simulation, *, on: bool) -> None:
+    plane.live = objects.changed(plane.live, {"spec.services.cinder.enabled": on})
+
+
+def removed(plane: Simulation) -> set[str]:
+    return {each.kind.kind for each in plane.plan().removals}
+
+
+def test_service_that_is_switched_on_and_off_while_it_is_removed_keeps_the_order() -> None:
+    plane = without_cinder()
+    del plane.objects[cinder.KIND, key("cinder")]
+    rotation = plane.objects[ROTATION, key("cinder-app-credential")]
+    rotation["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert removed(plane) == {"CredentialRotation"}, "its user has to revoke the credential"
+    switched(plane, on=True)
+    assert removed(plane) == set()
+    assert not isinstance(plane.plan().verdict, Ready), "the old credential is being revoked"
+    switched(plane, on=False)
+    assert removed(plane) == {"CredentialRotation"}
+    del plane.objects[ROTATION, key("cinder-app-credential")]
+    assert removed(plane) >= {"User", "RoleAssignment"}
+    switched(plane, on=True)
+    plane.desired.clear()
+    assert isinstance(plane.converge().verdict, Ready)

@@ -5,12 +5,23 @@ from datetime import timedelta
 
 from cobaltcore.api.credentials import ROTATION
 from cobaltcore.api.foreign import korc, mariadb
+from cobaltcore.api.foreign.kubernetes import (
+    POD_DISRUPTION_BUDGET,
+    SECRET,
+    SERVICE,
+    STATEFUL_SET,
+)
+from cobaltcore.api.keystone import KIND as KEYSTONE
 from cobaltcore.engine.plan import Removal
 from cobaltcore.engine.verdict import Ready, Waiting
-from cobaltcore.operators.controlplane import teardown
+from cobaltcore.operators.controlplane import children, teardown
+from cobaltcore.operators.controlplane.parts import PARTS
 from cobaltcore.runtime.timestamps import timestamp
 from tests.support.control_planes import a_ready_one
 from tests.support.simulation import NOW, Simulation
+
+GARBAGE = {SECRET, SERVICE, STATEFUL_SET, POD_DISRUPTION_BUDGET}
+"""Kinds that nothing needs to outlive."""
 
 
 def deleted(*, policy: str = "Delete", for_: timedelta = timedelta()) -> Simulation:
@@ -110,3 +121,48 @@ def test_nothing_is_kept_when_data_is_deleted() -> None:
     carry_out(plane)
     assert plane.teardown().events == []
     assert not [kind for kind, _ in plane.objects if kind == mariadb.MARIADB]
+
+
+def test_a_release_that_nobody_knows_is_no_obstacle() -> None:
+    known, unknown = deleted(), deleted()
+    unknown.live["spec"]["openStackRelease"] = "2026.1"
+    assert carry_out(unknown) == carry_out(known)
+
+
+def test_parts_that_the_spec_does_not_name_any_more_are_deleted_in_order() -> None:
+    plane = deleted()
+    services = plane.live["spec"].setdefault("services", {})
+    services |= {name: {"enabled": False} for name in ("nova", "cinder", "neutron")}
+    rounds = carry_out(plane)
+    assert first(rounds, "Nova") < first(rounds, ROTATION.kind) < first(rounds, "User")
+    assert first(rounds, "User") < first(rounds, "Keystone") < first(rounds, "MariaDB")
+
+
+def test_every_part_that_has_objects_is_found_by_its_owner() -> None:
+    """A kind that is left out would be deleted with its control plane, in no order."""
+    plane = a_ready_one()
+    view = plane.scope()
+    for node in PARTS:
+        kinds = {each.kind for each in node.objects(view) if not each.kept}
+        for kind in kinds - GARBAGE:
+            names = (e.key.name for e in node.objects(view) if e.kind == kind)
+            assert {children.part_of(kind, name) for name in names} == {node.name}
+
+
+def terminating(plane: Simulation, *kinds: str) -> None:
+    """As K-ORC's objects are while it cannot reach Keystone."""
+    for (kind, _), obj in plane.objects.items():
+        if kind.kind in kinds:
+            finalizers = ["foregroundDeletion", "openstack.k-orc.cloud/x"]
+            obj["metadata"] |= {"deletionTimestamp": timestamp(NOW), "finalizers": finalizers}
+
+
+def test_objects_in_a_keystone_that_is_gone_are_released() -> None:
+    """A deleted namespace loses Keystone before K-ORC has asked it to delete anything."""
+    plane = deleted()
+    terminating(plane, "User", "Project")
+    assert plane.teardown().releases == []
+    plane.objects = {known: obj for known, obj in plane.objects.items() if known[0] != KEYSTONE}
+    found = plane.teardown().releases
+    assert {each.kind.kind for each in found} == {"User", "Project"}
+    assert {each.finalizer for each in found} == {"openstack.k-orc.cloud/x"}
