@@ -24,6 +24,8 @@ APPLICATION_CREDENTIAL = Kind(
 
 FINALIZER_PREFIX = "openstack.k-orc.cloud/"
 """Of all finalizers of K-ORC."""
+RESYNC_PERIOD = "10m"
+"""How often K-ORC compares what we ask for with what Keystone has."""
 TERMINAL_REASONS = frozenset({"InvalidConfiguration", "UnrecoverableError"})
 """Reasons of the condition `Progressing` after which the operator does not try again."""
 
@@ -142,6 +144,7 @@ class RoleAssignmentSpec(Struct):
     cloud_credentials_ref: CloudCredentialsRef
     managed_options: ManagedOptions | None = None
     resource: RoleAssignmentResource
+    resync_period: str | None = None
 
 
 class ServiceResource(Struct):

@@ -90,6 +90,7 @@ def imported(view: View, kind: Kind, name: str, chosen: Struct) -> Desired:
         cloud_credentials_ref=credentials(view),
         management_policy="unmanaged",
         import_=korc.Import(filter=chosen),
+        resync_period=korc.RESYNC_PERIOD,
     )
     return view.child(kind, name, spec, "korc")
 
@@ -97,12 +98,18 @@ def imported(view: View, kind: Kind, name: str, chosen: Struct) -> Desired:
 def managed(view: View, kind: Kind, name: str, resource: Struct) -> Desired:
     """Something that K-ORC keeps in Keystone."""
     spec: korc.Spec[Any, Any] = korc.Spec(
-        cloud_credentials_ref=credentials(view), resource=resource
+        cloud_credentials_ref=credentials(view),
+        resource=resource,
+        resync_period=korc.RESYNC_PERIOD,
     )
     return view.child(kind, name, spec, "korc")
 
 
 def assignment(view: View, name: str, resource: korc.RoleAssignmentResource) -> Desired:
     """A role for a user in a project."""
-    spec = korc.RoleAssignmentSpec(cloud_credentials_ref=credentials(view), resource=resource)
+    spec = korc.RoleAssignmentSpec(
+        cloud_credentials_ref=credentials(view),
+        resource=resource,
+        resync_period=korc.RESYNC_PERIOD,
+    )
     return view.child(korc.ROLE_ASSIGNMENT, name, spec, "korc")

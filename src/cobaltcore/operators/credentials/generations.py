@@ -164,6 +164,7 @@ def successor(
             secret_ref=key.name,
             expires_at=timestamp(expires),
         ),
+        resync_period=korc.RESYNC_PERIOD,
     )
     meta = {
         "name": key.name,

@@ -1,4 +1,4 @@
-"""The login of K-ORC has the password that Keystone has, not the one that it is to get."""
+"""What is in Keystone: the login of K-ORC, and objects that K-ORC keeps there."""
 
 from cobaltcore.api.foreign import korc
 from cobaltcore.api.foreign.kubernetes import SECRET
@@ -36,3 +36,18 @@ def test_a_job_of_the_catalogue_logs_in_as_keystone_knows_the_administrator() ->
     (job,) = (e for e in plane.plan().objects if e.key.name.startswith("catalogue-regions"))
     assert "'name': 'keystone-admin-login'" in str(job.body)
     assert marker("keystone-admin-credentials", "password") not in str(job.body)
+
+
+def test_everything_in_keystone_is_looked_at_again() -> None:
+    """What somebody changes or deletes there is repaired, although no object has changed."""
+    objects = [e for e in a_ready_one().plan().objects if e.kind.group == korc.USER.group]
+    assert {each.body["spec"].get("resyncPeriod") for each in objects} == {"10m"}
+    assert {korc.USER, korc.ENDPOINT, korc.ROLE_ASSIGNMENT} <= {each.kind for each in objects}
+
+
+def test_an_object_that_is_being_deleted_is_not_ready() -> None:
+    plane = a_ready_one()
+    user = plane.objects[korc.USER, key("nova-service-user")]
+    user["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    verdict = plane.plan().verdict
+    assert verdict.message.endswith("User 'nova-service-user' is being deleted")
