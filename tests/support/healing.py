@@ -17,12 +17,12 @@ def guest(lab: Lab, node: str) -> set[int]:
 
 
 def is_whole(lab: Lab) -> bool:
-    """Whether the ControlPlane and all its pods are Ready."""
+    """Whether the ControlPlane and all its pods that are no Job's are Ready."""
     planes = lab.get("controlplanes", "-n", NAMESPACE).get("items", [])
     pods = [
         pod
         for pod in lab.get("pods", "-n", NAMESPACE).get("items", [])
-        if pod["status"].get("phase") != "Succeeded"
+        if not any(each["kind"] == "Job" for each in pod["metadata"].get("ownerReferences", ()))
     ]
     ready = [
         each["status"] == "True"

@@ -59,7 +59,7 @@ def test_an_image_is_deleted_while_a_volume_that_was_cloned_from_it_lives(
     cloud.wait_for_status("volume", "clone", "available")
     cloud.run("image", "delete", "parent")
     assert "parent" not in {each["Name"] for each in cloud.get("image", "list")}
-    cloud.run("volume", "delete", "clone")
+    assert cloud.get("volume", "show", "clone")["status"] == "available"
 
 
 def test_an_upload_may_pause_between_its_parts(cloud: Cloud, removed_later: Removal) -> None:

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import rados
 import rbd
 
-from cobaltcore.agents import termination
+from cobaltcore.agents import termination, waiting
 
 TIMEOUT_SECONDS = "20"
+REPORT_SECONDS = 60.0
 LIMITS = dict.fromkeys(
     ("client_mount_timeout", "rados_mon_op_timeout", "rados_osd_op_timeout"), TIMEOUT_SECONDS
 )
@@ -25,12 +26,21 @@ def free_gibibytes(configuration: str, user: str, pool: str) -> int:
     with rados.Rados(conffile=configuration, rados_id=user, conf=LIMITS) as cluster:
         with cluster.open_ioctx(pool) as context:
             rbd.RBD().list(context)
-        request = json.dumps({"prefix": "df", "format": "json"})
-        code, answer, problem = cluster.mon_command(request, b"")
+        # Monitors report a new pool some seconds after it can be used.
+        if not waiting.wait_until(
+            lambda: pool in free_bytes(cluster), interval=1.0, timeout=REPORT_SECONDS
+        ):
+            raise rados.Error(f"the monitors report no free space of pool {pool!r}")
+        return free_bytes(cluster)[pool] // 2**30
+
+
+def free_bytes(cluster: rados.Rados) -> dict[str, int]:
+    """How much room is left in each pool that the monitors have numbers of."""
+    request = json.dumps({"prefix": "df", "format": "json"})
+    code, answer, problem = cluster.mon_command(request, b"")
     if code:
         raise rados.Error(problem)
-    free = {each["name"]: each["stats"]["max_avail"] for each in json.loads(answer)["pools"]}
-    return int(free[pool]) // 2**30
+    return {each["name"]: int(each["stats"]["max_avail"]) for each in json.loads(answer)["pools"]}
 
 
 def problem(user: str, pool: str, error: Exception) -> str:
