@@ -33,7 +33,8 @@ def test_no_service_was_ready_before_its_dependencies(samples: list[dict[str, An
         assert not early, each
         ready_status = [c["status"] for c in each.get("conditions", ()) if c["type"] == "Ready"]
         parts, _, whole = each.get("progress", "0/1").partition("/")
-        assert (ready_status == ["True"]) == (parts == whole), each
+        # All parts can serve while one still rolls.
+        assert ready_status != ["True"] or parts == whole, each
 
 
 def test_the_catalogue_has_every_service_in_the_region_with_three_interfaces(cloud: Cloud) -> None:

@@ -15,11 +15,12 @@ Removal = Callable[[str, str], None]
 
 @pytest.fixture
 def removed_later(cloud: Cloud) -> Iterator[Removal]:
-    """Register objects that are deleted after the test, the last one first."""
+    """Register objects that are deleted after the test if they exist, the last one first."""
     found: list[tuple[str, str]] = []
     yield lambda kind, name: found.append((kind, name))
     for kind, name in reversed(found):
-        cloud.remove(kind, name)
+        if name in {each["Name"] for each in cloud.get(kind, "list")}:
+            cloud.remove(kind, name)
 
 
 def test_a_server_boots_from_the_snapshot_of_another(cloud: Cloud, removed_later: Removal) -> None:
