@@ -1,10 +1,12 @@
 """Connections of operators and providers with the rights that they have in production."""
 
+from itertools import chain
 from typing import Any
 from weakref import WeakSet
 
 import yaml
 
+from cobaltcore.deploy import processes
 from cobaltcore.runtime import kubeconfig
 from cobaltcore.runtime.http_transport import HttpTransport
 from cobaltlab.platform import rbac, workloads
@@ -25,8 +27,10 @@ def acting(plane: ControlPlaneHarness, agent: str, account: str) -> HttpTranspor
     return HttpTransport(kubeconfig.load(path, environ={}), agent=agent)
 
 
-def as_operator(plane: ControlPlaneHarness, agent: str) -> HttpTransport:
-    return acting(plane, agent, rbac.OPERATORS)
+def as_operator(plane: ControlPlaneHarness, agent: str, *names: str) -> HttpTransport:
+    """With the account of one operator, or of the process that runs all of them."""
+    accounts = [each.name for each in processes.one_each() if {*each.arguments} == {*names}]
+    return acting(plane, agent, accounts[0] if accounts else rbac.OPERATORS)
 
 
 def as_provider(plane: ControlPlaneHarness, agent: str) -> HttpTransport:
@@ -35,7 +39,8 @@ def as_provider(plane: ControlPlaneHarness, agent: str) -> HttpTransport:
 
 def grant(plane: ControlPlaneHarness) -> None:
     """Make the accounts with their roles."""
-    objects = [workloads.namespace(), *rbac.objects()]
+    separate = (each.access(rbac.NAMESPACE) for each in processes.one_each())
+    objects = [workloads.namespace(), *rbac.objects(), *chain.from_iterable(separate)]
     text = yaml.safe_dump_all(
         {"apiVersion": each.kind.api_version, "kind": each.kind.kind, **each.body}
         for each in objects

@@ -99,11 +99,12 @@ async def serving(
     others: Callable[[Context], Iterable[Controller]] = lambda context: (),
 ) -> AsyncIterator[Serving]:
     """Run operators and other controllers, and approve third-party objects."""
-    client = Client(wire or as_operator(plane, "service-operator"))
+    names = set(names)
+    client = Client(wire or as_operator(plane, "service-operator", *names))
     helper = Client(transport(plane, "approval"))
     labels = {"app.kubernetes.io/part-of": PART_OF}
     cluster, other = Cluster(client, content_labels=labels), Cluster(helper)
-    chosen = [each for each in registry.operators() if each.name in set(names)]
+    chosen = [each for each in registry.operators() if each.name in names]
     context = Context(cluster, "test")
     controllers = [found for each in chosen for found in each.controllers(context)]
     controllers += others(context)

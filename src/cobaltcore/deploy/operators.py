@@ -4,20 +4,20 @@ The webhook configurations are not among them: operators register their webhooks
 with the CA bundle of the certificate that they keep in a Secret.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
 from cobaltcore.api.foreign.kubernetes import NAMESPACE as NAMESPACE_KIND
 from cobaltcore.api.foreign.kubernetes import SERVICE
-from cobaltcore.deploy import admission, rbac, workload
+from cobaltcore.deploy import admission, processes, rbac, workload
+from cobaltcore.deploy.processes import OperatorProcess
 from cobaltcore.engine import releases
 from cobaltcore.engine.desired.placement import Placement
 from cobaltcore.engine.podpolicy import PodPolicy
 from cobaltcore.runtime.meta import Desired
 
-NAME = "cobalt-operators"
+NAME = processes.ALL
 NAMESPACE = "c5c3-system"
-WEBHOOK_SERVICE = "cobalt-webhooks"
 WEBHOOK_PORT = 9443
 
 
@@ -26,43 +26,49 @@ def default_image() -> str:
     return f"{releases.REGISTRY}/cobaltcore:{version('cobaltcore')}"
 
 
-def objects(*, namespace: str, image: str, pods: PodPolicy | None = None) -> Iterator[Desired]:
-    """Namespace, RBAC, policies, webhook Service and Deployment, in the order to create them."""
+def objects(
+    *,
+    namespace: str,
+    image: str,
+    running: Sequence[OperatorProcess] | None = None,
+    pods: PodPolicy | None = None,
+) -> Iterator[Desired]:
+    """Namespace, RBAC, policies, webhook Services and Deployments, in the order to create them."""
+    running = running or processes.one_each()
     yield namespace_object(namespace)
-    yield from access(namespace)
+    for each in running:
+        yield from each.access(namespace)
     yield from admission.objects(pods or PodPolicy())
-    yield from workloads(namespace=namespace, image=image, pods=pods)
+    for each in running:
+        yield from workloads(each, namespace=namespace, image=image, pods=pods)
 
 
 def namespace_object(name: str) -> Desired:
     return Desired(NAMESPACE_KIND, {"metadata": {"name": name}})
 
 
-def access(namespace: str) -> Iterator[Desired]:
-    """ServiceAccount and RBAC."""
-    return rbac.account(NAME, namespace, rbac.operator_roles())
-
-
 def workloads(
+    process: OperatorProcess,
     *,
     namespace: str,
     image: str,
     placement: Placement | None = None,
     pods: PodPolicy | None = None,
 ) -> Iterator[Desired]:
-    """The Service of the webhooks and the Deployment behind it."""
-    yield _webhook_service(namespace)
+    """The Service of a process's webhooks, if it has any, and the Deployment behind it."""
+    arguments = ["run", *process.arguments]
+    if process.webhook_service:
+        yield _webhook_service(process, namespace)
+        arguments += [
+            f"--webhook-service={namespace}/{process.webhook_service}",
+            f"--webhook-port={WEBHOOK_PORT}",
+        ]
     yield workload.deployment(
         workload.Process(
-            name=NAME,
+            name=process.name,
             namespace=namespace,
             image=image,
-            arguments=[
-                "run",
-                f"--webhook-service={namespace}/{WEBHOOK_SERVICE}",
-                f"--webhook-port={WEBHOOK_PORT}",
-                *_limits(pods or PodPolicy()),
-            ],
+            arguments=[*arguments, *_limits(pods or PodPolicy())],
             placement=placement or Placement(),
         )
     )
@@ -76,11 +82,11 @@ def _limits(pods: PodPolicy) -> Iterator[str]:
         yield f"--allowed-node-labels={','.join(pods.node_labels)}"
 
 
-def _webhook_service(namespace: str) -> Desired:
-    labels = {rbac.LABEL: NAME}
+def _webhook_service(process: OperatorProcess, namespace: str) -> Desired:
+    labels = {rbac.LABEL: process.name}
     spec = {
         "selector": labels,
         "ports": [{"name": "webhooks", "port": 443, "targetPort": WEBHOOK_PORT}],
     }
-    metadata = {"name": WEBHOOK_SERVICE, "namespace": namespace, "labels": labels}
+    metadata = {"name": process.webhook_service, "namespace": namespace, "labels": labels}
     return Desired(SERVICE, {"metadata": metadata, "spec": spec})

@@ -17,9 +17,10 @@ from cobaltcore.api.foreign.kubernetes import (
     SERVICE_ACCOUNT,
     VALIDATING_WEBHOOK_CONFIGURATION,
 )
-from cobaltcore.engine import registry, rights
+from cobaltcore.engine import rights
 from cobaltcore.engine.context import Context
-from cobaltcore.engine.rights import Rights
+from cobaltcore.engine.operator import Operator
+from cobaltcore.engine.rights import Rule
 from cobaltcore.runtime import offline
 from cobaltcore.runtime.admission import Webhooks
 from cobaltcore.runtime.cluster import Cluster
@@ -29,37 +30,57 @@ from cobaltcore.runtime.meta import Desired, Kind
 LABEL = "c5c3.io/platform"
 
 
-def account(name: str, namespace: str, roles: Iterable[Desired]) -> Iterator[Desired]:
-    """A ServiceAccount with ClusterRoles, and a Role for its Leases and Secrets."""
+def account(
+    name: str, namespace: str, roles: Iterable[Desired], *, own: Iterable[Rule] | None = None
+) -> Iterator[Desired]:
+    """A ServiceAccount with ClusterRoles, and a Role for `own`: by default Leases and Secrets."""
     metadata = {"name": name, "namespace": namespace, "labels": {LABEL: name}}
     yield Desired(SERVICE_ACCOUNT, {"metadata": metadata})
-    rules = [
-        {"apiGroups": [kind.group], "resources": [kind.plural], "verbs": verbs}
-        for kind in (LEASE, SECRET)
-        for verbs in (["create", "get", "update"],)
-    ]
-    yield Desired(ROLE, {"metadata": metadata, "rules": rules})
+    if own is None:
+        verbs = ("create", "get", "update")
+        own = [Rule(kind.group, (kind.plural,), verbs) for kind in (LEASE, SECRET)]
+    yield Desired(ROLE, {"metadata": metadata, "rules": rights.rules_of(own)})
     subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
     yield Desired(ROLE_BINDING, {"metadata": metadata, **_bind(ROLE, name, subject)})
     for role in roles:
         role_name = role.body["metadata"]["name"]
         metadata = {"name": role_name, "labels": {LABEL: name}}
         yield Desired(CLUSTER_ROLE, {**role.body, "metadata": metadata})
-        binding = {"metadata": metadata, **_bind(CLUSTER_ROLE, role_name, subject)}
-        yield Desired(CLUSTER_ROLE_BINDING, binding)
+        # Several accounts may have the role.
+        binding = {**metadata, "name": f"{role_name}:{namespace}:{name}"}
+        yield Desired(
+            CLUSTER_ROLE_BINDING,
+            {"metadata": binding, **_bind(CLUSTER_ROLE, role_name, subject)},
+        )
 
 
-def operator_roles() -> Iterator[Desired]:
-    """One ClusterRole per operator, so that each can be deployed alone, and one for webhooks."""
-    for each in registry.operators():
-        cluster = offline.cluster()
-        context = Context(cluster, "")
-        controllers = list(each.controllers(context))
-        each.webhooks(context, Webhooks())
-        watched = watched_kinds(cluster, controllers)
-        yield rights.cluster_role(f"cobalt:operator:{each.name}", each.rights, watched)
-    registrations = (MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONFIGURATION)
-    yield rights.cluster_role("cobalt:webhooks", Rights(creates=registrations), ())
+def named(kind: Kind, name: str) -> Iterator[Rule]:
+    """Keeping one object; RBAC cannot limit the names of what is created."""
+    yield Rule(kind.group, (kind.plural,), ("create",))
+    yield Rule(kind.group, (kind.plural,), ("get", "update"), (name,))
+
+
+def operator_role(each: Operator) -> Desired:
+    """What one operator may do."""
+    cluster = offline.cluster()
+    context = Context(cluster, "")
+    controllers = list(each.controllers(context))
+    each.webhooks(context, Webhooks())
+    watched = watched_kinds(cluster, controllers)
+    return rights.cluster_role(f"cobalt:operator:{each.name}", each.rights, watched)
+
+
+def webhook_role(name: str) -> Desired:
+    """Keeping the two webhook configurations of that name."""
+    kinds = (MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONFIGURATION)
+    rule = Rule(
+        kinds[0].group,
+        tuple(kind.plural for kind in kinds),
+        ("create", "delete", "get", "patch"),
+        (name,),
+    )
+    body = {"metadata": {"name": f"cobalt:webhooks:{name}"}, "rules": rights.rules_of([rule])}
+    return Desired(CLUSTER_ROLE, body)
 
 
 def watched_kinds(cluster: Cluster, controllers: Iterable[Controller]) -> set[Kind]:

@@ -220,6 +220,8 @@ class Service(Generic[SpecT]):
     passwords: Callable[[str, SpecT], Iterable[SecretNeed]] = lambda instance, spec: ()
     """Secrets whose random values are generated once and then kept."""
     volumes: Callable[[ServiceScope[SpecT]], Iterable[Volume]] = lambda scope: ()
+    creates: tuple[Kind, ...] = ()
+    """Kinds that it creates besides those that every service does: its operator may write them."""
     required: tuple[str, ...] = ("database", "messaging", "keystone")
     """Blocks without which it cannot run, if its kind has them: the schema may allow none."""
     steps: tuple[Step[SpecT], ...] = ()

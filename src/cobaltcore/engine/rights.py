@@ -21,6 +21,8 @@ class Rule:
     group: str
     resources: tuple[str, ...]
     verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """The only objects that they are for; none: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +38,20 @@ class Rights:
 
 def cluster_role(name: str, rights: Rights, reads: Iterable[Kind], **labels: str) -> Desired:
     """All rights as one role."""
-    verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for each in _rules(rights, reads):
-        for resource in each.resources:
-            verbs[each.group, resource].update(each.verbs)
     metadata: Object = {"name": name}
     if labels:
         metadata["labels"] = labels
-    return Desired(CLUSTER_ROLE, {"metadata": metadata, "rules": _grouped(verbs)})
+    rules = rules_of(_rules(rights, reads))
+    return Desired(CLUSTER_ROLE, {"metadata": metadata, "rules": rules})
+
+
+def rules_of(rules: Iterable[Rule]) -> list[Object]:
+    """Rules as roles have them."""
+    verbs: dict[tuple[str, str, tuple[str, ...]], set[str]] = defaultdict(set)
+    for each in rules:
+        for resource in each.resources:
+            verbs[each.group, resource, each.names].update(each.verbs)
+    return _grouped(verbs)
 
 
 def _rules(rights: Rights, reads: Iterable[Kind]) -> Iterator[Rule]:
@@ -60,12 +68,17 @@ def _rules(rights: Rights, reads: Iterable[Kind]) -> Iterator[Rule]:
     yield from rights.extra
 
 
-def _grouped(verbs: dict[tuple[str, str], set[str]]) -> list[Object]:
+def _grouped(verbs: dict[tuple[str, str, tuple[str, ...]], set[str]]) -> list[Object]:
     """Resources of a group that allow the same in one rule."""
-    rules: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
-    for (group, resource), allowed in sorted(verbs.items()):
-        rules[group, tuple(sorted(allowed))].append(resource)
+    rules: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = defaultdict(list)
+    for (group, resource, names), allowed in sorted(verbs.items()):
+        rules[group, tuple(sorted(allowed)), names].append(resource)
     return [
-        {"apiGroups": [group], "resources": resources, "verbs": list(allowed)}
-        for (group, allowed), resources in rules.items()
+        {
+            "apiGroups": [group],
+            "resources": resources,
+            **({"resourceNames": list(names)} if names else {}),
+            "verbs": list(allowed),
+        }
+        for (group, allowed, names), resources in rules.items()
     ]

@@ -31,8 +31,6 @@ from cobaltcore.runtime.meta import Key, Kind, Object
 
 CHILDREN = (
     Child(DEPLOYMENT, OURS),
-    Child(DAEMON_SET, OURS),
-    Child(PERSISTENT_VOLUME_CLAIM, OURS),
     Child(SERVICE, OURS),
     Child(POD_DISRUPTION_BUDGET, OURS),
     Child(JOB, OURS),
@@ -41,23 +39,27 @@ CHILDREN = (
     Child(mariadb.DATABASE, OPTIONAL),
     Child(mariadb.USER, OPTIONAL),
     Child(mariadb.GRANT, OPTIONAL),
+    Child(certmanager.CERTIFICATE, OPTIONAL),
+)
+"""Of every service."""
+BROKER = (
     Child(rabbitmq.VHOST, OPTIONAL),
     Child(rabbitmq.USER, OPTIONAL),
     Child(rabbitmq.PERMISSION, OPTIONAL),
-    Child(certmanager.CERTIFICATE, OPTIONAL),
-    Child(certmanager.ISSUER, OPTIONAL),
 )
+"""Of services whose specs have a message broker."""
+FURTHER = {DAEMON_SET: OURS, PERSISTENT_VOLUME_CLAIM: OURS, certmanager.ISSUER: OPTIONAL}
+"""Of services that name them: what is cached of each."""
 SERVICE_GROUP = ".openstack.c5c3.io"
 
 
 class ServicePlanner(Planner[ServiceScope[Any]]):
     """Runs the chain of steps of one service."""
 
-    children = CHILDREN
-
     def __init__(self, service: AnyService) -> None:
         self.service = service
         self.name = service.name
+        self.children = children(service)
         self.manager = f"{service.name}-operator"
         self.resource = service.resource
         self.scope = partial(ServiceScope, service=service)
@@ -103,13 +105,20 @@ class ServicePlanner(Planner[ServiceScope[Any]]):
         )
 
 
+def children(service: AnyService) -> tuple[Child, ...]:
+    """Kinds that a service creates: its operator may write these and no others."""
+    types = {field.name: field.type for field in msgspec.structs.fields(service.resource)}
+    broker = BROKER if "messaging" in types["spec"].__struct_fields__ else ()
+    return (*CHILDREN, *broker, *(Child(kind, FURTHER[kind]) for kind in service.creates))
+
+
 def endpoint(scope: AnyScope) -> str:
     """The address of the API inside the cluster."""
     return f"{uwsgi.scheme(scope)}://{address.host(scope.key)}:{scope.service.port}"
 
 
 def _watches(service: AnyService) -> Iterator[Watch]:
-    for child in CHILDREN:
+    for child in children(service):
         yield watches.labelled(child.kind, service.name, child.scope)
         yield watches.referenced(child.kind, child.scope)
     yield watches.granted()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from cobaltcore.api.foreign.kubernetes import CUSTOM_RESOURCE_DEFINITION
-from cobaltcore.deploy import operators, rbac
+from cobaltcore.deploy import operators, processes, rbac
 from cobaltcore.engine import rights
 from cobaltcore.engine.rights import Rights, Rule
 from cobaltcore.runtime import offline
@@ -24,7 +24,8 @@ def user_name(account: str) -> str:
 
 def objects() -> Iterator[Desired]:
     """ServiceAccounts, roles and bindings of operators and providers."""
-    yield from operators.access(NAMESPACE)
+    for process in processes.one_for_all():
+        yield from process.access(NAMESPACE)
     yield from rbac.account(PROVIDERS, NAMESPACE, provider_roles())
 
 

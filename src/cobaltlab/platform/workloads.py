@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from cobaltcore.deploy import operators as product
-from cobaltcore.deploy import workload
+from cobaltcore.deploy import processes, workload
 from cobaltcore.engine.desired.placement import EVERY_TAINT, Placement
 from cobaltcore.runtime.meta import Desired
 from cobaltlab import manifests
@@ -20,7 +20,10 @@ def namespace() -> Desired:
 
 def operators(image: str) -> Iterator[Desired]:
     """Deployment and Services of the operators, on the control plane node."""
-    return product.workloads(namespace=rbac.NAMESPACE, image=image, placement=_PLACEMENT)
+    for process in processes.one_for_all():
+        yield from product.workloads(
+            process, namespace=rbac.NAMESPACE, image=image, placement=_PLACEMENT
+        )
 
 
 def providers(image: str, servers: Mapping[str, str]) -> Iterator[Desired]:

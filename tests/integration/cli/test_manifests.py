@@ -45,7 +45,7 @@ def test_namespace_and_image_are_those_of_the_options(
     bare.kubectl("apply", "--server-side", "-f", "-", input=text)
     image = "{.spec.template.spec.containers[0].image}"
     shown = bare.kubectl(
-        "get", "deployment", "-n", "cloud", operators.NAME, "-o", f"jsonpath={image}"
+        "get", "deployment", "-n", "cloud", "cobalt-keystone", "-o", f"jsonpath={image}"
     )
     assert shown == "r.example/c:1"
 
@@ -62,4 +62,4 @@ def test_documented_command_installs_the_operators(
         "HOME": str(tmp_path),
     }
     subprocess.run(command[0], shell=True, check=True, env=environment, timeout=120)
-    assert operators.NAME in bare.kubectl("get", "deployments", "-n", operators.NAMESPACE)
+    assert "cobalt-keystone" in bare.kubectl("get", "deployments", "-n", operators.NAMESPACE)

@@ -23,7 +23,8 @@ from tests.support.rights import as_operator
 
 CONFIG_MAP = Kind("", "v1", "ConfigMap", "configmaps")
 SECRET = Kind("", "v1", "Secret", "secrets")
-NAME = "own-certificate"
+NAME = "cobalt"
+SECRET_NAME = f"{NAME}-webhooks"
 
 
 class ShiftedClock(SystemClock):
@@ -56,7 +57,7 @@ async def serving(
 ) -> AsyncIterator[WebhookService]:
     webhooks = Webhooks()
     webhooks.defaulting(CONFIG_MAP, mark)
-    secret = Key(rbac.NAMESPACE, NAME)
+    secret = Key(rbac.NAMESPACE, SECRET_NAME)
     registration = Registration(NAME, f"https://127.0.0.1:{port}", ["127.0.0.1"], secret)
     service = WebhookService(operator, webhooks, registration, port=port, clock=clock)
     await service.start()
@@ -70,7 +71,7 @@ async def serving(
 async def cleanly(client: Client) -> AsyncIterator[None]:
     yield
     await client.delete(MUTATING, Key("", NAME))
-    await client.delete(SECRET, Key(rbac.NAMESPACE, NAME))
+    await client.delete(SECRET, Key(rbac.NAMESPACE, SECRET_NAME))
 
 
 @pytest.fixture
@@ -108,12 +109,12 @@ async def test_the_api_server_asks_without_anybody_giving_a_certificate(
 ) -> None:
     async with serving(operator, port):
         await eventually(lambda: _is_marked(client, namespace), "the webhook is asked")
-    kept = await client.get(SECRET, Key(rbac.NAMESPACE, NAME))
+    kept = await client.get(SECRET, Key(rbac.NAMESPACE, SECRET_NAME))
     configuration = await client.get(MUTATING, Key("", NAME))
     assert webhook_identity.from_secret(kept) is not None
     assert "PRIVATE KEY" not in str(configuration)
     async with serving(operator, port):
-        again = await client.get(SECRET, Key(rbac.NAMESPACE, NAME))
+        again = await client.get(SECRET, Key(rbac.NAMESPACE, SECRET_NAME))
         assert again["data"] == kept["data"]
 
 
@@ -139,10 +140,10 @@ async def test_a_renewed_authority_locks_nobody_out(
 ) -> None:
     clock = ShiftedClock(timedelta(days=-2500))
     async with serving(operator, port, clock=clock) as service:
-        old = (await client.get(SECRET, Key(rbac.NAMESPACE, NAME)))["data"]["ca.crt"]
+        old = (await client.get(SECRET, Key(rbac.NAMESPACE, SECRET_NAME)))["data"]["ca.crt"]
         clock.shift = timedelta()
         await service.renew()
-        new = (await client.get(SECRET, Key(rbac.NAMESPACE, NAME)))["data"]["ca.crt"]
+        new = (await client.get(SECRET, Key(rbac.NAMESPACE, SECRET_NAME)))["data"]["ca.crt"]
         assert new != old
         await eventually(lambda: _is_marked(client, namespace), "the API server trusts it")
 

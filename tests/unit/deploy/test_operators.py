@@ -1,20 +1,22 @@
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from cobaltcore.deploy import operators, rbac, workload
+from cobaltcore.deploy import operators, processes, rbac, workload
+from cobaltcore.deploy.processes import OperatorProcess
+from cobaltcore.engine import registry
 from cobaltcore.runtime.meta import Desired
 
 IMAGE = "registry.example/cobaltcore@sha256:" + "0" * 64
 
 
-def objects() -> list[Desired]:
-    return list(operators.objects(namespace="cloud", image=IMAGE))
+def objects(running: Sequence[OperatorProcess] = ()) -> list[Desired]:
+    return list(operators.objects(namespace="cloud", image=IMAGE, running=running))
 
 
-def bodies(kind: str) -> Iterator[Mapping[str, Any]]:
-    return (each.body for each in objects() if each.kind.kind == kind)
+def bodies(kind: str, running: Sequence[OperatorProcess] = ()) -> list[Mapping[str, Any]]:
+    return [each.body for each in objects(running) if each.kind.kind == kind]
 
 
 def test_cluster_roles_have_no_wildcard() -> None:
@@ -24,17 +26,70 @@ def test_cluster_roles_have_no_wildcard() -> None:
         assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
 
 
+def test_every_operator_has_an_account_of_its_own() -> None:
+    accounts = {
+        each["spec"]["template"]["spec"]["serviceAccountName"] for each in bodies("Deployment")
+    }
+    assert accounts == {f"cobalt-{each.name}" for each in registry.operators()}
+    bound = {
+        (binding["roleRef"]["name"], subject["name"])
+        for binding in bodies("ClusterRoleBinding")
+        for subject in binding["subjects"]
+    }
+    for each in registry.operators():
+        mine = {role for role, account in bound if account == f"cobalt-{each.name}"}
+        assert mine <= {f"cobalt:operator:{each.name}", f"cobalt:webhooks:cobalt-{each.name}"}
+        assert f"cobalt:operator:{each.name}" in mine
+
+
+def test_only_processes_with_webhooks_may_register_some_and_only_their_own() -> None:
+    names = {
+        name
+        for role in bodies("ClusterRole")
+        for rule in role["rules"]
+        if rule["apiGroups"] == ["admissionregistration.k8s.io"]
+        for name in rule["resourceNames"]
+    }
+    assert names == {"cobalt-c5c3", "cobalt-ovn"}
+    assert {each["metadata"]["name"] for each in bodies("Service")} == {
+        f"{name}-webhooks" for name in names
+    }
+
+
+def test_accounts_of_both_layouts_can_have_a_role() -> None:
+    both = [*processes.one_each(), *processes.one_for_all()]
+    bindings = bodies("ClusterRoleBinding", both)
+    names = {each["metadata"]["name"] for each in bindings}
+    assert len(names) == len(bindings)
+
+
+def test_own_objects_are_read_and_changed_by_name_only() -> None:
+    for role in bodies("Role"):
+        for rule in role["rules"]:
+            assert rule["verbs"] == ["create"] or rule["resourceNames"]
+
+
+def test_services_create_only_what_they_run_on() -> None:
+    creators: dict[str, set[str]] = {}
+    for each in registry.operators():
+        for kind in each.rights.creates:
+            creators.setdefault(kind.plural, set()).add(each.name)
+    assert creators["daemonsets"] == {"neutron", "nova", "ovn"}
+    assert "keystone" not in creators["vhosts"]
+    assert "barbican" not in creators["persistentvolumeclaims"]
+
+
 def test_every_role_is_bound_to_the_service_account_of_the_deployment() -> None:
-    (deployment,) = bodies("Deployment")
+    (deployment,) = bodies("Deployment", processes.one_for_all())
     subject = {
         "kind": "ServiceAccount",
         "name": deployment["spec"]["template"]["spec"]["serviceAccountName"],
         "namespace": "cloud",
     }
     for kind in ("Role", "ClusterRole"):
-        bindings = list(bodies(f"{kind}Binding"))
+        bindings = bodies(f"{kind}Binding", processes.one_for_all())
         assert {each["roleRef"]["name"] for each in bindings} == {
-            each["metadata"]["name"] for each in bodies(kind)
+            each["metadata"]["name"] for each in bodies(kind, processes.one_for_all())
         }
         assert all(each["subjects"] == [subject] for each in bindings)
 
@@ -45,8 +100,8 @@ def test_namespaced_objects_are_in_the_chosen_namespace() -> None:
 
 
 def test_webhook_service_selects_the_operators_pods() -> None:
-    (service,) = bodies("Service")
-    (deployment,) = bodies("Deployment")
+    (service,) = bodies("Service", processes.one_for_all())
+    (deployment,) = bodies("Deployment", processes.one_for_all())
     labels = deployment["spec"]["template"]["metadata"]["labels"]
     assert service["spec"]["selector"].items() <= labels.items()
     command = deployment["spec"]["template"]["spec"]["containers"][0]["command"]
@@ -54,7 +109,11 @@ def test_webhook_service_selects_the_operators_pods() -> None:
 
 
 def test_deployment_runs_the_image_unprivileged() -> None:
-    (deployment,) = bodies("Deployment")
+    for deployment in bodies("Deployment"):
+        check(deployment)
+
+
+def check(deployment: Mapping[str, Any]) -> None:
     pod = deployment["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert container["image"] == IMAGE
@@ -63,13 +122,13 @@ def test_deployment_runs_the_image_unprivileged() -> None:
 
 
 def test_placement_is_left_to_the_scheduler() -> None:
-    (deployment,) = bodies("Deployment")
-    assert not {"nodeSelector", "tolerations"} & set(deployment["spec"]["template"]["spec"])
+    for deployment in bodies("Deployment"):
+        assert not {"nodeSelector", "tolerations"} & set(deployment["spec"]["template"]["spec"])
 
 
 def test_account_keeps_leases_and_secrets_in_its_namespace_only() -> None:
     (role,) = (each.body for each in rbac.account("a", "n", ()) if each.kind.kind == "Role")
-    assert [rule["resources"] for rule in role["rules"]] == [["leases"], ["secrets"]]
+    assert sorted(rule["resources"] for rule in role["rules"]) == [["leases"], ["secrets"]]
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import argparse
 
 from cobaltcore.api import crd
 from cobaltcore.cli import limits, output
-from cobaltcore.deploy import operators
+from cobaltcore.deploy import operators, processes
 from cobaltcore.runtime.meta import Desired, Object
 
-HELP = "print CRDs, Namespace, RBAC, policies, Service and Deployment of the operators"
+HELP = "print CRDs, Namespace, RBAC, policies, Services and Deployments of the operators"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,14 +21,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="of the operators (default: %(default)s)",
     )
     limits.configure(parser)
+    parser.add_argument(
+        "--single-process",
+        action="store_true",
+        help="run all operators in one Deployment, whose account may do what any of them may",
+    )
     parser.add_argument("--no-crds", action="store_true", help="print no CRDs")
     parser.epilog = "Install the operators: cobalt manifests | kubectl apply --server-side -f -"
 
 
 def run(arguments: argparse.Namespace) -> int:
     crds = [] if arguments.no_crds else crd.manifests()
+    single = arguments.single_process
     desired = operators.objects(
-        namespace=arguments.namespace, image=arguments.image, pods=limits.policy(arguments)
+        namespace=arguments.namespace,
+        image=arguments.image,
+        running=processes.one_for_all() if single else processes.one_each(),
+        pods=limits.policy(arguments),
     )
     output.data(crd.to_yaml([*crds, *(_manifest(each) for each in desired)]))
     return 0

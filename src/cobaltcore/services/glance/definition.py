@@ -1,6 +1,7 @@
 """Glance: the image service."""
 
 from cobaltcore.api import glance
+from cobaltcore.api.foreign.kubernetes import PERSISTENT_VOLUME_CLAIM
 from cobaltcore.engine import ceph
 from cobaltcore.engine.definition import Service, Step, Workload
 from cobaltcore.services.glance import config, projection
@@ -16,6 +17,7 @@ SERVICE = Service(
     config=config.render,
     migration=lambda scope: ("glance-manage", "db_sync"),
     volumes=storage.volumes,
+    creates=(PERSISTENT_VOLUME_CLAIM,),
     steps=(
         Step(
             "CephConnected", storage.connected, enabled_if=storage.is_ceph, needs=("ConfigReady",)

@@ -4,6 +4,7 @@ from itertools import chain
 
 from cobaltcore.api import neutron
 from cobaltcore.api import ovn as ovn_kinds
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET
 from cobaltcore.api.neutron import NeutronSpec
 from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload
 from cobaltcore.runtime.meta import WatchScope
@@ -46,6 +47,7 @@ SERVICE = Service(
     config=config.render,
     configs=lambda scope: {"agent": config.agent},
     migration=lambda scope: ("neutron-db-manage", *FILES[:2], "upgrade", "heads"),
+    creates=(DAEMON_SET,),
     watches={ovn_kinds.CLUSTER: WatchScope()},
     references=lambda key, spec: chain(ovn.references(key, spec), metadata.references(key, spec)),
     steps=(Step("OVNConnected", ovn.connected, enabled_if=ovn.is_used, needs=("ConfigReady",)),),

@@ -3,7 +3,8 @@
 from itertools import chain
 
 from cobaltcore.api import nova
-from cobaltcore.api.foreign.kubernetes import NODE
+from cobaltcore.api.foreign.certmanager import ISSUER
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET, NODE
 from cobaltcore.api.nova import NovaSpec
 from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload
 from cobaltcore.engine.desired import names
@@ -82,6 +83,7 @@ SERVICE = Service(
     migration_config=config.preparation,
     references=lambda key, spec: chain(compute.references(key, spec), users.references(key, spec)),
     follows=(NODE, nova.KIND),
+    creates=(DAEMON_SET, ISSUER),
     steps=(
         Step(
             "CephConnected",
