@@ -105,7 +105,11 @@ def regions(view: View, ids: list[str]) -> Desired:
         environment=environment,
         resources=SMALL,
     )
-    pod = Pod(containers=[container], labels=view.labels("catalogue"))
+    pod = Pod(
+        containers=[container],
+        labels=view.labels("catalogue"),
+        pull_secrets=view.spec.global_.image_pull_secrets,
+    )
     return job.job(view.sibling("catalogue-regions"), pod=pod, inputs=[region, *ids])
 
 

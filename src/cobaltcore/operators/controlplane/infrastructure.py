@@ -88,14 +88,14 @@ def valkey_objects(view: View) -> Iterator[Desired]:
 def memcached_objects(view: View) -> Iterable[Desired]:
     """The cache servers."""
     settings = view.spec.infrastructure.memcached
-    return memcached.memcached(
-        view.sibling(MEMCACHED),
+    servers = memcached.Memcached(
         image=view.image(MEMCACHED),
         replicas=view.replicas(settings.replicas, 3),
         memory=str(settings.memory or "256Mi"),
         resources=settings.resources,
-        labels=view.labels(MEMCACHED),
+        pull_secrets=view.spec.global_.image_pull_secrets,
     )
+    return memcached.objects(view.sibling(MEMCACHED), servers, view.labels(MEMCACHED))
 
 
 def memcached_ready(view: View) -> Verdict:
