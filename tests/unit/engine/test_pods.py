@@ -1,6 +1,8 @@
 """The pod builder: security, volumes, environment and placement of rendered pods."""
 
-from typing import Any
+from typing import Any, Literal
+
+import pytest
 
 from cobaltcore.api.blocks import Image
 from cobaltcore.api.pods import PodSettings, Resources, Toleration
@@ -164,3 +166,9 @@ def test_configured_resources_replace_the_tested_size() -> None:
     tested, configured = Resources(requests={"cpu": "1"}), Resources(limits={"memory": "1Gi"})
     assert containers.resources(tested, None, PodSettings()) == tested
     assert containers.resources(tested, PodSettings(resources=configured)) == configured
+
+
+@pytest.mark.parametrize("level", ["unprivileged", "root"])
+def test_system_calls_are_limited_for_root_too(level: Literal["unprivileged", "root"]) -> None:
+    spec = rendered(a_container(security=SecurityContext(level)))
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}

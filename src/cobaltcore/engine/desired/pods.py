@@ -71,12 +71,14 @@ class Pod:
         return [each for each in volumes.values() if each is not None]
 
     def _security(self) -> Object:
+        # Kubernetes leaves privileged containers out of it.
+        shared = {"seccompProfile": {"type": "RuntimeDefault"}}
         if any(each.security.is_root for each in (*self.init_containers, *self.containers)):
-            return {"runAsUser": 0, "runAsGroup": 0}
+            return {"runAsUser": 0, "runAsGroup": 0, **shared}
         return {
             "runAsNonRoot": True,
             "runAsUser": self.user,
             "runAsGroup": self.user,
             "fsGroup": self.user,
-            "seccompProfile": {"type": "RuntimeDefault"},
+            **shared,
         }
