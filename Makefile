@@ -51,7 +51,8 @@ e2e-images: .venv/bin/cobalt
 e2e-platform e2e-network e2e-services: e2e-%: .venv/bin/cobalt
 	@$(RUN)pytest tests/e2e/$*
 
-HEALING_TESTS := tests/e2e/cloud/test_healing.py
+# Slow ones: keys wait for kubelets.
+HEALING_TESTS := tests/e2e/cloud/test_healing.py tests/e2e/cloud/test_keys.py
 BARBICAN_TESTS := tests/e2e/cloud/test_barbican.py
 
 e2e-cloud: .venv/bin/cobalt

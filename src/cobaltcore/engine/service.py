@@ -72,6 +72,8 @@ class ServicePlanner(Planner[ServiceScope[Any]]):
         yield from self.service.references(key, spec)
         for kind, name in self.service.generated(key.name):
             yield kind, Key(key.namespace, name)
+        for need in self.service.passwords(key.name, spec):
+            yield SECRET, Key(key.namespace, need.name)
 
     def contents(self, scope: ServiceScope[Any]) -> Iterator[tuple[Kind, Key]]:
         for kind, key in self.references(scope.key, scope.spec):

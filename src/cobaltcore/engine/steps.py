@@ -7,6 +7,7 @@ from functools import partial
 from cobaltcore.api import base
 from cobaltcore.api.blocks import Dependency, ServiceSpec
 from cobaltcore.api.foreign import certmanager
+from cobaltcore.api.foreign.kubernetes import DEPLOYMENT
 from cobaltcore.engine import (
     access,
     configcheck,
@@ -45,6 +46,8 @@ def secrets(scope: AnyScope) -> Result:
         verb = "is" if len(absent) == 1 else "are"
         return Result(Blocked("SpecIncomplete", f"{fields} {verb} required"))
     own = list(access.generated(scope))
+    if lost := [need for need in own if need.encrypts_data and _is_lost(scope, need)]:
+        return Result(Blocked("KeysLost", "; ".join(map(_restore, lost))))
     objects = [_random(scope, need) for need in own]
     needs = [*access.secret_needs(scope), *own]
     missing = [text for need in needs for text in access.missing(scope, need)]
@@ -154,11 +157,32 @@ def _kind_named(name: str) -> Kind | None:
     return next((d.kind for d in base.definitions() if d.kind.kind == name), None)
 
 
+def _is_lost(scope: AnyScope, need: SecretNeed) -> bool:
+    """Whether pods were created with a Secret that does not exist any more."""
+    installed = scope.observed.get(DEPLOYMENT, scope.named("api")) is not None
+    return installed and access.secret_content(scope, need.name) is None
+
+
+def _restore(need: SecretNeed) -> str:
+    """What a person can do: with a new key nothing that is stored could be read."""
+    return (
+        f"Secret {need.name!r} ({need.purpose}) does not exist any more, and stored data cannot be "
+        "read without it. Restore it from a backup; if it is lost, get a new one with: "
+        f"kubectl create secret generic {need.name}"
+    )
+
+
 def _random(scope: AnyScope, need: SecretNeed) -> Desired:
     keys = [key for key in need.keys if isinstance(key, str)]
     values = {k: base64.urlsafe_b64encode(scope.random(PASSWORD_BYTES)).decode() for k in keys}
     wanted = secret.secret(scope.sibling(need.name), values, labels=scope.labels())
-    return wanted._replace(once=True, kept=need.encrypts_data and scope.keeps_data)
+    known = access.secret_content(scope, need.name)
+    return wanted._replace(
+        # An empty one is filled.
+        once=known is None or bool(known.get("data")),
+        kept=need.encrypts_data and scope.keeps_data,
+        adopts=() if need.encrypts_data else None,
+    )
 
 
 def _messaging_objects(scope: AnyScope) -> Iterable[Desired]:

@@ -73,9 +73,10 @@ class Applier:
         key = key_of(wanted)
         live = await self._cluster.read(kind, key)
         if live is not None:
-            _check_ownership(kind, live, owner)
+            if not _is_adopted(live, desired.adopts):
+                _check_ownership(kind, live, owner)
             if desired.once:
-                return await self._set_owner(kind, live, controller)
+                return await self._set_owner(kind, live, controller, wanted)
             if self._converged(kind, key, wanted, live):
                 return Applied(kind, key, "unchanged", live)
         result = await self._send(kind, wanted, known=live is not None)
@@ -83,14 +84,24 @@ class Applier:
         self._cluster.observe(kind, result)
         return Applied(kind, key, _outcome(live, result), result)
 
-    async def _set_owner(self, kind: Kind, live: Object, owner: Object | None) -> Applied:
-        """Change nothing but the owner, with which an object is garbage collected."""
-        key, known = key_of(live), live["metadata"].get("ownerReferences") or []
+    async def _set_owner(
+        self, kind: Kind, live: Object, owner: Object | None, desired: Object
+    ) -> Applied:
+        """Change nothing but the owner, with which an object is garbage collected.
+
+        An adopted object gets our marks as well: it is found and recognised by them.
+        """
+        key, meta = key_of(live), live["metadata"]
         wanted = [owner_reference(owner)] if owner is not None else []
-        if known == wanted or live["metadata"].get("deletionTimestamp"):
+        is_marked = APPLIED in (meta.get("annotations") or {})
+        is_owned = (meta.get("ownerReferences") or []) == wanted
+        if (is_owned and is_marked) or meta.get("deletionTimestamp"):
             return Applied(kind, key, "unchanged", live)
-        patch = {"metadata": {"ownerReferences": wanted, "uid": live["metadata"]["uid"]}}
-        result = await self._cluster.client.patch(kind, key, patch)
+        change: Object = {"ownerReferences": wanted, "uid": meta["uid"]}
+        if not is_marked:
+            change["annotations"] = {APPLIED: _digest(desired)}
+            change["labels"] = desired["metadata"].get("labels") or {}
+        result = await self._cluster.client.patch(kind, key, {"metadata": change})
         self._cluster.observe(kind, result)
         return Applied(kind, key, "configured", result)
 
@@ -147,6 +158,12 @@ def _outcome(live: Object | None, result: Object) -> Outcome:
 def _digest(wanted: Object) -> str:
     fingerprint: str = wanted["metadata"]["annotations"][APPLIED]
     return fingerprint
+
+
+def _is_adopted(live: Object, adopts: Collection[str] | None) -> bool:
+    """Whether it is taken over, be it of nobody or of a kind that may give it away."""
+    references = live["metadata"].get("ownerReferences") or ()
+    return adopts is not None and all(each["kind"] in adopts for each in references)
 
 
 def _check_ownership(kind: Kind, live: Object, owner: Object | None) -> None:

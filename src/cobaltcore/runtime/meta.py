@@ -86,6 +86,8 @@ class Desired(NamedTuple):
     """It outlives its owner, and an owner that wants it later adopts it."""
     owner: Object | None = None
     """Who it belongs to, if not the object that is reconciled."""
+    adopts: tuple[str, ...] | None = None
+    """Take over an existing one: of nobody, or of these kinds. None: only if it was ours before."""
 
     @property
     def key(self) -> Key:

@@ -9,7 +9,7 @@ from cobaltcore.api.foreign.kubernetes import SECRET, STATEFUL_SET
 from cobaltcore.engine.desired import secret
 from cobaltcore.engine.desired.clouds import FILE
 from cobaltcore.runtime.client import Client
-from cobaltcore.runtime.meta import Key, Object
+from cobaltcore.runtime.meta import Key, Object, owner_reference
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually, read
 from tests.support.services import serving
@@ -244,3 +244,44 @@ async def test_a_changed_admin_password_is_handed_out_when_keystone_has_it(
     login = "keystone-admin-login"
     ordered = [each for each in steps if each in (job, login, clouds.name)]
     assert ordered == [login, job, login, clouds.name]
+
+
+async def test_the_password_of_the_database_server_is_taken_over_and_kept(
+    plane: ControlPlaneHarness, client: Client, space: str
+) -> None:
+    """The operator of MariaDB generated it in control planes of older releases."""
+    key = Key(space, "mariadb-root")
+    await client.create(controlplane.KIND, a_control_plane(space))
+    async with serving(plane, OPERATORS):
+        await eventually(is_ready(client, space), "the control plane is Ready", seconds=180)
+    created = await client.get(SECRET, key)
+    server = await client.get(mariadb.MARIADB, Key(space, "mariadb"))
+    marks = dict.fromkeys(created["metadata"]["annotations"])
+    labels = dict.fromkeys(created["metadata"]["labels"])
+    owner = [owner_reference(server)]
+    theirs = {"annotations": marks, "labels": labels, "ownerReferences": owner}
+    await client.patch(SECRET, key, {"metadata": theirs})
+    async with serving(plane, OPERATORS):
+
+        async def adopted() -> bool:
+            found = await client.get(SECRET, key)
+            return not found["metadata"].get("ownerReferences")
+
+        await eventually(adopted, "it does not go with the server")
+        await eventually(is_ready(client, space), "the control plane is Ready", seconds=180)
+        found = await client.get(SECRET, key)
+        assert found["data"] == created["data"]
+        assert found["metadata"]["labels"] == created["metadata"]["labels"]
+        await client.delete(SECRET, key)
+
+        async def lost() -> bool:
+            reported = (await status(client, space)).get("conditions", [])
+            stalled = [c["reason"] for c in reported if c["type"] == "Stalled"]
+            return stalled == ["KeysLost"]
+
+        await eventually(lost, "a person has to act")
+        assert await read(client, SECRET, key) is None
+        meta = {"name": key.name, "namespace": space}
+        body = {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": created["data"]}
+        await client.create(SECRET, body)
+        await eventually(is_ready(client, space), "the control plane is Ready", seconds=180)

@@ -257,7 +257,7 @@ async def test_keys_that_are_lost_block_until_someone_decides(
             return reported.get("Stalled", ("", "", ""))[:2] == ("True", "KeysLost")
 
         await eventually(blocked, "a person has to act")
-        meta = {"name": name, "namespace": space, "annotations": {"c5c3.io/applied": "lost"}}
+        meta = {"name": name, "namespace": space}
         await client.create(SECRET, {"apiVersion": "v1", "kind": "Secret", "metadata": meta})
         await eventually(is_ready(client, space), "Keystone is Ready with new keys", seconds=120)
         assert set((await client.get(SECRET, Key(space, name)))["data"]) == {"0", "1"}

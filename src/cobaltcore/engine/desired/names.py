@@ -21,6 +21,8 @@ METADATA_SECRET_KEY = "metadata_proxy_shared_secret"  # noqa: S105 the name of a
 
 MARIADB, RABBITMQ, MEMCACHED, VALKEY = "mariadb", "rabbitmq", "memcached", "valkey"
 """Backing services of a ControlPlane."""
+MARIADB_ROOT = f"{MARIADB}-root"
+"""The Secret with the password of a ControlPlane's database server."""
 ADMIN_SECRET = "keystone-admin-credentials"  # noqa: S105 the name of a Secret
 
 

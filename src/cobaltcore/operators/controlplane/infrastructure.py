@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from cobaltcore.api.foreign import mariadb, rabbitmq, valkey
-from cobaltcore.api.foreign.kubernetes import STATEFUL_SET, Resources
+from cobaltcore.api.foreign.kubernetes import SECRET, STATEFUL_SET, Resources
 from cobaltcore.api.pods import Resources as PodResources
-from cobaltcore.engine.desired import memcached, secret
+from cobaltcore.engine.desired import memcached, names, secret
 from cobaltcore.engine.desired.names import MARIADB, MEMCACHED, RABBITMQ, VALKEY
-from cobaltcore.engine.verdict import Ready, Verdict, Waiting
+from cobaltcore.engine.verdict import Blocked, Ready, Verdict, Waiting
 from cobaltcore.operators.controlplane.view import View, is_ready
 from cobaltcore.runtime.meta import Desired
 
@@ -36,7 +36,13 @@ def mariadb_objects(view: View) -> Iterator[Desired]:
     """The database server."""
     settings = view.spec.infrastructure.mariadb
     replicas = view.replicas(settings.replicas, 3)
-    root = mariadb.GeneratedSecretKeyRef(name=f"{MARIADB}-root", key="password", generate=True)
+    if not _is_root_lost(view):
+        created = password(view, names.MARIADB_ROOT, "password")
+        # Operators of MariaDB generate it for a server that they get without one.
+        yield created._replace(adopts=(mariadb.MARIADB.kind,))
+    root = mariadb.GeneratedSecretKeyRef(
+        name=names.MARIADB_ROOT, key="password", generate=_is_generated(view)
+    )
     spec = mariadb.MariaDBSpec(
         replicas=replicas,
         root_password_secret_key_ref=root,
@@ -48,6 +54,34 @@ def mariadb_objects(view: View) -> Iterator[Desired]:
         resources=_resources(settings.resources),
     )
     yield view.child(mariadb.MARIADB, MARIADB, spec, MARIADB)
+
+
+def mariadb_ready(view: View) -> Verdict:
+    """Whether the server is ready; it is not safe without the password that its volumes have."""
+    if _is_root_lost(view):
+        own = names.MARIADB_ROOT
+        return Blocked(
+            "KeysLost",
+            f"Secret {own!r} does not exist any more, and the volumes of MariaDB {MARIADB!r} have "
+            "the password that was in it. Restore it from a backup; or set another password for "
+            "root in the server, and create the Secret with it: kubectl create secret generic "
+            f"{own} --from-file=password",
+        )
+    return is_ready(view, mariadb.MARIADB, MARIADB)
+
+
+def _is_generated(view: View) -> bool:
+    """The reference of a server that exists cannot change; for others the Secret is ours."""
+    live = view.get(mariadb.MARIADB, MARIADB) or {}
+    reference = (live.get("spec") or {}).get("rootPasswordSecretKeyRef") or {}
+    return bool(reference.get("generate"))
+
+
+def _is_root_lost(view: View) -> bool:
+    return (
+        view.get(SECRET, names.MARIADB_ROOT) is None
+        and view.get(mariadb.MARIADB, MARIADB) is not None
+    )
 
 
 def rabbitmq_objects(view: View) -> Iterator[Desired]:

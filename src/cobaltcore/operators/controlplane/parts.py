@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from cobaltcore.api.foreign import mariadb, rabbitmq, valkey
+from cobaltcore.api.foreign import rabbitmq, valkey
 from cobaltcore.engine.desired import names
 from cobaltcore.engine.graph import Node
 from cobaltcore.engine.verdict import Verdict
@@ -29,7 +29,7 @@ PARTS: tuple[Node[View], ...] = (
         "mariadb",
         "Infrastructure",
         infrastructure.mariadb_objects,
-        _is_ready(mariadb.MARIADB, names.MARIADB),
+        infrastructure.mariadb_ready,
         serves=lambda view: has_pods(view, names.MARIADB),
     ),
     Node(

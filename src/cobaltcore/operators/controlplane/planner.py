@@ -43,12 +43,11 @@ class ControlPlanePlanner(Planner[View]):
     )
 
     def references(self, key: Key, spec: ControlPlaneSpec) -> Iterable[tuple[Kind, Key]]:
-        tls = spec.global_.tls
-        external = (tls.secret_ref.name,) if tls and tls.secret_ref else ()
-        return [(SECRET, Key(key.namespace, name)) for name in (*READ_SECRETS, *external)]
+        # A user may create the password of a server again; nobody here reads it.
+        return [*_read(key.namespace, spec), (SECRET, Key(key.namespace, names.MARIADB_ROOT))]
 
     def contents(self, scope: View) -> Iterable[tuple[Kind, Key]]:
-        return self.references(scope.key, scope.spec)
+        return _read(scope.namespace, scope.spec)
 
     def plan(self, scope: View) -> Plan[ControlPlaneStatus]:
         if (conflict := incumbent.conflict(scope)) is not None:
@@ -71,3 +70,10 @@ class ControlPlanePlanner(Planner[View]):
 
     def teardown(self, scope: View) -> Plan[ControlPlaneStatus]:
         return teardown.plan(scope)
+
+
+def _read(namespace: str, spec: ControlPlaneSpec) -> list[tuple[Kind, Key]]:
+    """Secrets whose content planning needs."""
+    tls = spec.global_.tls
+    external = (tls.secret_ref.name,) if tls and tls.secret_ref else ()
+    return [(SECRET, Key(namespace, name)) for name in (*READ_SECRETS, *external)]

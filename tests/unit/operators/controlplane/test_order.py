@@ -7,6 +7,7 @@ from tests.support.control_planes import a_control_plane, a_ready_one, applied, 
 
 INFRASTRUCTURE = {
     "MariaDB/mariadb",
+    "Secret/mariadb-root",
     "OVNCluster/ovn",
     "PodDisruptionBudget/memcached",
     "RabbitmqCluster/rabbitmq",

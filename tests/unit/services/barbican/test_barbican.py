@@ -6,9 +6,11 @@ import pytest
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, DEPLOYMENT, SECRET
 from cobaltcore.engine import steps
 from cobaltcore.engine.definition import ServiceScope
-from cobaltcore.engine.verdict import InputInvalid
-from cobaltcore.runtime.meta import Desired
+from cobaltcore.engine.service import ServicePlanner
+from cobaltcore.engine.verdict import Blocked, InputInvalid
+from cobaltcore.runtime.meta import Desired, Key
 from tests.support import objects, openstack, planning
+from tests.support.simulation import Simulation
 
 CONF, PASTE = "barbican.conf", "barbican-api-paste.ini"
 
@@ -142,3 +144,21 @@ def test_keys_of_encrypted_volumes_are_in_the_key_manager_of_the_spec(
     environment = planning.secret_texts(planning.rendered(scope, configuration).environment)
     secret = environment["OS_BARBICAN_SERVICE_USER__APPLICATION_CREDENTIAL_SECRET"]
     assert secret == openstack.PRIVATE
+
+
+def test_kek_that_is_lost_is_not_replaced() -> None:
+    barbican = planning.an_object("Barbican")
+    world = Simulation(ServicePlanner(planning.service("Barbican")), barbican)
+    world.converge()
+    kek = (SECRET, Key(planning.NAMESPACE, "barbican-kek"))
+    del world.objects[kek]
+    plan = world.plan()
+    assert isinstance(plan.verdict, Blocked)
+    assert plan.verdict.reason == "KeysLost"
+    assert "Secret 'barbican-kek' (key encryption key) does not exist any more" in (
+        plan.verdict.message
+    )
+    assert kek not in {(each.kind, each.key) for each in plan.objects}
+    world.objects[kek] = {"metadata": {"name": "barbican-kek", "namespace": planning.NAMESPACE}}
+    (filled,) = (each for each in world.plan().objects if (each.kind, each.key) == kek)
+    assert (filled.once, filled.adopts) == (False, ()), "an empty one that a person created"

@@ -16,7 +16,7 @@ from cobaltcore.engine.desired import secret
 from cobaltcore.engine.desired.volumes import Secret, Volume
 from cobaltcore.engine.verdict import Blocked, Ready, Waiting
 from cobaltcore.runtime import conditions
-from cobaltcore.runtime.meta import APPLIED, Desired, Kind, Object
+from cobaltcore.runtime.meta import Desired, Kind, Object
 from cobaltcore.runtime.timestamps import timestamp
 from cobaltcore.services.keystone.steps import tokens
 from cobaltcore.services.keystone.steps.keyring import FIRST, PROPAGATION, STAGED, Keyring
@@ -137,8 +137,7 @@ def _lost(scope: ServiceScope[KeystoneSpec], name: str, found: Object | None) ->
     what = "does not exist any more" if found is None else f"has no key '{STAGED}'"
     text = (
         f"Secret {own!r} {what}: without its keys {ENCRYPTED[name]} cannot be read. Restore it "
-        f"from a backup; if they are lost, get new ones with: kubectl create secret generic {own} "
-        f"&& kubectl annotate secret {own} {APPLIED}=lost"
+        f"from a backup; if they are lost, get new ones with: kubectl create secret generic {own}"
     )
     untouched = _desired(scope, name, {}, {})._replace(once=True)
     return Result(Blocked(LOST, text), [untouched] if found is not None else [])
@@ -182,4 +181,4 @@ def _desired(
     wanted = secret.secret(
         scope.named(name), values, labels=scope.labels(), annotations=annotations
     )
-    return wanted._replace(kept=scope.keeps_data)
+    return wanted._replace(kept=scope.keeps_data, adopts=())
