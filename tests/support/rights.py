@@ -1,5 +1,6 @@
 """Connections of operators and providers with the rights that they have in production."""
 
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 from weakref import WeakSet
@@ -9,6 +10,7 @@ import yaml
 from cobaltcore.deploy import processes
 from cobaltcore.runtime import kubeconfig
 from cobaltcore.runtime.http_transport import HttpTransport
+from cobaltcore.runtime.meta import Desired
 from cobaltlab.platform import rbac, workloads
 from tests.support.control_plane import ControlPlaneHarness
 
@@ -20,9 +22,23 @@ def acting(plane: ControlPlaneHarness, agent: str, account: str) -> HttpTranspor
     if plane not in _granted:
         grant(plane)
         _granted.add(plane)
+    return _connection(plane, agent, rbac.user_name(account))
+
+
+def as_operator_of_namespace(
+    plane: ControlPlaneHarness, agent: str, name: str, namespace: str
+) -> HttpTransport:
+    """With the account of an operator that is deployed in the only namespace that it serves."""
+    (process,) = [each for each in processes.one_each() if each.arguments == (name,)]
+    _apply(plane, process.access(namespace, namespace))
+    user = f"system:serviceaccount:{namespace}:{process.name}"
+    return _connection(plane, agent, user)
+
+
+def _connection(plane: ControlPlaneHarness, agent: str, user: str) -> HttpTransport:
     content: dict[str, Any] = yaml.safe_load(plane.kubeconfig().read_text())
-    content["users"][0]["user"]["as"] = rbac.user_name(account)
-    path = plane.directory / f"{account}.kubeconfig"
+    content["users"][0]["user"]["as"] = user
+    path = plane.directory / f"{user.replace(':', '-')}.kubeconfig"
     path.write_text(yaml.safe_dump(content))
     return HttpTransport(kubeconfig.load(path, environ={}), agent=agent)
 
@@ -40,7 +56,10 @@ def as_provider(plane: ControlPlaneHarness, agent: str) -> HttpTransport:
 def grant(plane: ControlPlaneHarness) -> None:
     """Make the accounts with their roles."""
     separate = (each.access(rbac.NAMESPACE) for each in processes.one_each())
-    objects = [workloads.namespace(), *rbac.objects(), *chain.from_iterable(separate)]
+    _apply(plane, [workloads.namespace(), *rbac.objects(), *chain.from_iterable(separate)])
+
+
+def _apply(plane: ControlPlaneHarness, objects: Iterable[Desired]) -> None:
     text = yaml.safe_dump_all(
         {"apiVersion": each.kind.api_version, "kind": each.kind.kind, **each.body}
         for each in objects

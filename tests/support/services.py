@@ -97,13 +97,14 @@ async def serving(
     *,
     wire: Transport | None = None,
     others: Callable[[Context], Iterable[Controller]] = lambda context: (),
+    watched: str = "",
 ) -> AsyncIterator[Serving]:
     """Run operators and other controllers, and approve third-party objects."""
     names = set(names)
     client = Client(wire or as_operator(plane, "service-operator", *names))
     helper = Client(transport(plane, "approval"))
     labels = {"app.kubernetes.io/part-of": PART_OF}
-    cluster, other = Cluster(client, content_labels=labels), Cluster(helper)
+    cluster, other = Cluster(client, content_labels=labels, namespace=watched), Cluster(helper)
     chosen = [each for each in registry.operators() if each.name in names]
     context = Context(cluster, "test")
     controllers = [found for each in chosen for found in each.controllers(context)]

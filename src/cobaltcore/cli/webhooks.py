@@ -1,6 +1,7 @@
 """The webhook server of `cobalt run`, as its arguments say."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,6 +24,9 @@ def server(
         )
         return WebhookServer(table, endpoint)
     registration = _registration(arguments, name, process.namespace(arguments, session))
+    watched: str = arguments.watch_namespace
+    if watched:
+        registration = replace(registration, name=f"{name}.{watched}", namespace=watched)
     return WebhookService(session.client, table, registration, port=arguments.webhook_port)
 
 

@@ -14,6 +14,7 @@ from cobaltcore.api.foreign.kubernetes import (
 )
 from cobaltcore.engine.podpolicy import PodPolicy
 from cobaltcore.runtime.meta import Desired, Kind, Object
+from cobaltcore.runtime.webhook_objects import NAMESPACE_LABEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,18 @@ KINDS = (
 )
 
 
-def objects(policy: PodPolicy) -> Iterator[Desired]:
-    """One policy for each kind, and its binding."""
+def objects(policy: PodPolicy, namespace: str = "") -> Iterator[Desired]:
+    """One policy for each kind, and its binding; for objects of all namespaces or of one."""
     for fields in KINDS:
-        metadata = {"name": f"{fields.kind.plural}.{fields.kind.group}"}
+        name = f"{fields.kind.plural}.{fields.kind.group}"
+        metadata = {"name": f"{name}.{namespace}" if namespace else name}
         rules = [
             *(_image(path, policy) for path in fields.images),
             *(_selector(path, policy) for path in fields.selectors),
         ]
         spec = {
             "failurePolicy": "Fail",
-            "matchConstraints": _matches(fields.kind),
+            "matchConstraints": _matches(fields.kind, namespace),
             "validations": rules,
         }
         yield Desired(VALIDATING_ADMISSION_POLICY, {"metadata": metadata, "spec": spec})
@@ -54,7 +56,7 @@ def objects(policy: PodPolicy) -> Iterator[Desired]:
         yield Desired(VALIDATING_ADMISSION_POLICY_BINDING, {"metadata": metadata, "spec": binding})
 
 
-def _matches(kind: Kind) -> Object:
+def _matches(kind: Kind, namespace: str) -> Object:
     """With every default: appliers own the block as a whole, and conflict where they differ."""
     rule = {
         "apiGroups": [kind.group],
@@ -65,7 +67,7 @@ def _matches(kind: Kind) -> Object:
     }
     return {
         "matchPolicy": "Equivalent",
-        "namespaceSelector": {},
+        "namespaceSelector": {"matchLabels": {NAMESPACE_LABEL: namespace}} if namespace else {},
         "objectSelector": {},
         "resourceRules": [rule],
     }

@@ -32,15 +32,21 @@ def objects(
     image: str,
     running: Sequence[OperatorProcess] | None = None,
     pods: PodPolicy | None = None,
+    watched: str = "",
 ) -> Iterator[Desired]:
-    """Namespace, RBAC, policies, webhook Services and Deployments, in the order to create them."""
+    """Namespace, RBAC, policies, webhook Services and Deployments, in the order to create them.
+
+    With `watched` they serve that namespace only. It must exist: what is printed here can be
+    deleted without it.
+    """
     running = running or processes.one_each()
-    yield namespace_object(namespace)
+    if namespace != watched:
+        yield namespace_object(namespace)
     for each in running:
-        yield from each.access(namespace)
-    yield from admission.objects(pods or PodPolicy())
+        yield from each.access(namespace, watched)
+    yield from admission.objects(pods or PodPolicy(), watched)
     for each in running:
-        yield from workloads(each, namespace=namespace, image=image, pods=pods)
+        yield from workloads(each, namespace=namespace, image=image, pods=pods, watched=watched)
 
 
 def namespace_object(name: str) -> Desired:
@@ -54,9 +60,12 @@ def workloads(
     image: str,
     placement: Placement | None = None,
     pods: PodPolicy | None = None,
+    watched: str = "",
 ) -> Iterator[Desired]:
     """The Service of a process's webhooks, if it has any, and the Deployment behind it."""
     arguments = ["run", *process.arguments]
+    if watched:
+        arguments.append(f"--watch-namespace={watched}")
     if process.webhook_service:
         yield _webhook_service(process, namespace)
         arguments += [

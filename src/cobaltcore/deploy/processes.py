@@ -34,14 +34,24 @@ class OperatorProcess:
         """The Service in front of its webhooks; empty if it has none."""
         return f"{self.identity}-webhooks" if self._has_webhooks() else ""
 
-    def access(self, namespace: str) -> Iterator[Desired]:
-        """Its ServiceAccount and what that may do."""
-        roles = [rbac.operator_role(each) for each in self.operators]
+    def access(self, namespace: str, watched: str = "") -> Iterator[Desired]:
+        """Its ServiceAccount and what that may do: in all namespaces, or in the watched one."""
         own: list[Rule] = [*rbac.named(LEASE, self.identity)]
+        roles = list(self._cluster_roles(watched))
         if self.webhook_service:
-            roles.append(rbac.webhook_role(self.identity))
+            name = f"{self.identity}.{watched}" if watched else self.identity
+            roles.append(rbac.webhook_role(name))
             own += rbac.named(SECRET, f"{self.identity}-webhooks")
-        return rbac.account(self.name, namespace, roles, own=own)
+        yield from rbac.account(self.name, namespace, roles, own=own)
+        for each in self.operators if watched else ():
+            yield from rbac.roles_in(watched, each, account=self.name, namespace=namespace)
+
+    def _cluster_roles(self, watched: str) -> Iterator[Desired]:
+        for each in self.operators:
+            if not watched:
+                yield rbac.operator_role(each)
+            elif role := rbac.cluster_role_of_namespaced(each):
+                yield role
 
     def _has_webhooks(self) -> bool:
         table = Webhooks()

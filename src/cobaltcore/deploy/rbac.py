@@ -61,13 +61,36 @@ def named(kind: Kind, name: str) -> Iterator[Rule]:
 
 
 def operator_role(each: Operator) -> Desired:
-    """What one operator may do."""
+    """What one operator may do in all namespaces."""
+    return rights.cluster_role(_role_name(each), each.rights, _watched_by(each))
+
+
+def cluster_role_of_namespaced(each: Operator) -> Desired | None:
+    """What one operator that serves a namespace may do to kinds without namespaces."""
+    return rights.in_namespace(f"{_role_name(each)}:nodes", each.rights, _watched_by(each))[1]
+
+
+def roles_in(watched: str, each: Operator, *, account: str, namespace: str) -> Iterator[Desired]:
+    """What one operator may do in the namespace that it serves."""
+    rules, _ = rights.in_namespace("", each.rights, _watched_by(each))
+    name = _role_name(each)
+    metadata = {"name": name, "namespace": watched, "labels": {LABEL: account}}
+    yield Desired(ROLE, {"metadata": metadata, "rules": rules})
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
+    binding = {**metadata, "name": f"{name}:{namespace}:{account}"}
+    yield Desired(ROLE_BINDING, {"metadata": binding, **_bind(ROLE, name, subject)})
+
+
+def _role_name(each: Operator) -> str:
+    return f"cobalt:operator:{each.name}"
+
+
+def _watched_by(each: Operator) -> set[Kind]:
     cluster = offline.cluster()
     context = Context(cluster, "")
     controllers = list(each.controllers(context))
     each.webhooks(context, Webhooks())
-    watched = watched_kinds(cluster, controllers)
-    return rights.cluster_role(f"cobalt:operator:{each.name}", each.rights, watched)
+    return watched_kinds(cluster, controllers)
 
 
 def webhook_role(name: str) -> Desired:

@@ -5,7 +5,7 @@ Reading follows from the caches that controllers have; what they write is declar
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cobaltcore.api.foreign.kubernetes import CLUSTER_ROLE, EVENT
 from cobaltcore.runtime.meta import Desired, Kind, Object
@@ -52,6 +52,28 @@ def rules_of(rules: Iterable[Rule]) -> list[Object]:
         for resource in each.resources:
             verbs[each.group, resource, each.names].update(each.verbs)
     return _grouped(verbs)
+
+
+def in_namespace(
+    name: str, rights: Rights, reads: Iterable[Kind]
+) -> tuple[list[Object], Desired | None]:
+    """The rules for one namespace, and a ClusterRole for kinds that have none, if there are any."""
+    reads = tuple(reads)
+    wide = {
+        (kind.group, kind.plural)
+        for kind in (*reads, *rights.serves, *rights.creates)
+        if not kind.namespaced
+    }
+    inside: list[Rule] = []
+    outside: list[Rule] = []
+    for rule in _rules(rights, reads):
+        for resource in rule.resources:
+            is_wide = (rule.group, resource.partition("/")[0]) in wide
+            (outside if is_wide else inside).append(replace(rule, resources=(resource,)))
+    if not outside:
+        return rules_of(inside), None
+    body = {"metadata": {"name": name}, "rules": rules_of(outside)}
+    return rules_of(inside), Desired(CLUSTER_ROLE, body)
 
 
 def _rules(rights: Rights, reads: Iterable[Kind]) -> Iterator[Rule]:

@@ -5,6 +5,7 @@ Kinds whose content is large or secret are cached by their metadata only, see `c
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 
 from cobaltcore.runtime import contents, errors
 from cobaltcore.runtime.cached import CachedObject
@@ -25,9 +26,12 @@ class Cluster:
         *,
         name: str = "local",
         content_labels: Mapping[str, str] | None = None,
+        namespace: str = "",
         clock: Clock | None = None,
     ) -> None:
+        """A cluster, or with `namespace` what this one namespace of it has."""
         self.name = name
+        self._namespace = namespace
         self.client = client
         self._content_labels = content_labels or {}
         self._clock = clock or SystemClock()
@@ -43,7 +47,8 @@ class Cluster:
     def informer(self, kind: Kind, scope: WatchScope = EVERYTHING) -> Informer:
         """The one cache of a kind; the first request decides what part of it is cached."""
         known = self._informers.get(kind)
-        if known is not None and scope not in (EVERYTHING, known.scope):
+        anything, scope = self._bounded(kind, EVERYTHING), self._bounded(kind, scope)
+        if known is not None and scope not in (anything, known.scope):
             raise ValueError(f"{kind} is cached as {known.scope} already, not as {scope}")
         if known is None:
             known = Informer(self.client, kind, scope, cluster=self.name, clock=self._clock)
@@ -59,6 +64,14 @@ class Cluster:
                 )
                 known.on_change(self._contents[kind].drop_outdated)
         return known
+
+    def _bounded(self, kind: Kind, scope: WatchScope) -> WatchScope:
+        """The part of a scope that may be read: an account may have no rights elsewhere."""
+        return (
+            replace(scope, namespace=self._namespace)
+            if self._namespace and kind.namespaced
+            else scope
+        )
 
     async def synced(self) -> None:
         """Return when every informer has the state of the server."""

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from cobaltcore.runtime import admission
 from cobaltcore.runtime.meta import Kind, Object
 
+NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _GROUP = "admissionregistration.k8s.io"
 MUTATING = Kind(
     _GROUP,
@@ -63,12 +64,15 @@ class Options:
     failure_policy: Literal["Fail", "Ignore"] = "Fail"
     timeout_seconds: int = 10
     labels: dict[str, str] = field(default_factory=dict)
+    namespace: str = ""
+    """Objects of this namespace only; kinds without namespaces are never called for then."""
 
 
 def mutating(
     name: str, kinds: Iterable[Kind], target: Target, *, options: Options | None = None
 ) -> Object:
     """Call the defaulting webhook for every created or updated object of `kinds`."""
+    options = options or Options()
     entries = [
         {
             "name": _name("default", kind),
@@ -76,8 +80,9 @@ def mutating(
             "rules": [_rule(kind, "CREATE", "UPDATE")],
         }
         for kind in kinds
+        if kind.namespaced or not options.namespace
     ]
-    return _configuration(MUTATING, name, entries, options or Options())
+    return _configuration(MUTATING, name, entries, options)
 
 
 def validating(
@@ -92,6 +97,7 @@ def validating(
 
     Objects of `optional` kinds are accepted without an answer.
     """
+    options = options or Options()
     entries = [
         {
             "name": _name("validate", kind),
@@ -100,8 +106,9 @@ def validating(
             **({"failurePolicy": "Ignore", "timeoutSeconds": 2} if kind in optional else {}),
         }
         for kind in kinds
+        if kind.namespaced or not options.namespace
     ]
-    return _configuration(VALIDATING, name, entries, options or Options())
+    return _configuration(VALIDATING, name, entries, options)
 
 
 def conversion(target: Target) -> Object:
@@ -131,13 +138,15 @@ def _rule(kind: Kind, *operations: admission.Operation) -> Object:
 
 
 def _configuration(kind: Kind, name: str, entries: list[Object], options: Options) -> Object:
-    shared = {
+    shared: Object = {
         "admissionReviewVersions": ["v1"],
         "sideEffects": "None",
         "matchPolicy": "Equivalent",
         "failurePolicy": options.failure_policy,
         "timeoutSeconds": options.timeout_seconds,
     }
+    if options.namespace:
+        shared["namespaceSelector"] = {"matchLabels": {NAMESPACE_LABEL: options.namespace}}
     metadata: Object = {"name": name}
     if options.labels:
         metadata["labels"] = dict(options.labels)

@@ -18,7 +18,7 @@ from cobaltcore.runtime.clock import Clock, SystemClock
 from cobaltcore.runtime.meta import Key, Kind, Object
 from cobaltcore.runtime.webhook import Endpoint, WebhookServer
 from cobaltcore.runtime.webhook_identity import SECRET, Identity
-from cobaltcore.runtime.webhook_objects import Service, Target
+from cobaltcore.runtime.webhook_objects import Options, Service, Target
 
 MANAGER = "cobalt-webhooks"
 CHECK_INTERVAL = timedelta(minutes=10)
@@ -37,6 +37,8 @@ class Registration:
     hosts: Sequence[str]
     """DNS names and addresses of the certificate."""
     secret: Key
+    namespace: str = ""
+    """The namespace whose objects are reviewed; empty: all."""
 
 
 class WebhookService:
@@ -142,15 +144,19 @@ class WebhookService:
 
     async def _register(self, identity: Identity) -> None:
         target = Target(self._registration.at, identity.bundle)
+        options = Options(namespace=self._registration.namespace)
         name = self._registration.name
         defaulting = self._webhooks.defaulting_functions
         validating = self._webhooks.validating_functions
         await self._configure(
-            webhook_objects.MUTATING, webhook_objects.mutating(name, defaulting, target)
+            webhook_objects.MUTATING,
+            webhook_objects.mutating(name, defaulting, target, options=options),
         )
         await self._configure(
             webhook_objects.VALIDATING,
-            webhook_objects.validating(name, validating, target, optional=self._webhooks.optional),
+            webhook_objects.validating(
+                name, validating, target, optional=self._webhooks.optional, options=options
+            ),
         )
 
     async def _configure(self, kind: Kind, configuration: Object) -> None:

@@ -36,6 +36,17 @@ def test_every_printed_object_is_accepted(
     assert len(applied) == len(list(yaml.safe_load_all(text)))
 
 
+def test_operators_of_one_namespace_are_accepted(
+    bare: ControlPlaneHarness, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team = bare.create_namespace("team")
+    arguments = ("--watch-namespace", team, "--namespace", team, "--no-crds")
+    text = printed(capsys, *arguments, "--image", "r.example/c:1")
+    bare.kubectl("apply", "--server-side", "-f", "-", input=text)
+    roles = bare.kubectl("get", "roles", "-n", team, "-o", "name").splitlines()
+    assert "role.rbac.authorization.k8s.io/cobalt:operator:keystone" in roles
+
+
 def test_namespace_and_image_are_those_of_the_options(
     bare: ControlPlaneHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,6 +26,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run all operators in one Deployment, whose account may do what any of them may",
     )
+    parser.add_argument(
+        "--watch-namespace",
+        default="",
+        metavar="NAMESPACE",
+        help="serve the objects of this namespace only, with Roles in it (default: all)",
+    )
     parser.add_argument("--no-crds", action="store_true", help="print no CRDs")
     parser.epilog = "Install the operators: cobalt manifests | kubectl apply --server-side -f -"
 
@@ -38,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         image=arguments.image,
         running=processes.one_for_all() if single else processes.one_each(),
         pods=limits.policy(arguments),
+        watched=arguments.watch_namespace,
     )
     output.data(crd.to_yaml([*crds, *(_manifest(each) for each in desired)]))
     return 0

@@ -34,6 +34,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="serve webhooks with tls.crt and tls.key of this directory; register nothing",
     )
+    parser.add_argument(
+        "--watch-namespace",
+        default="",
+        metavar="NAMESPACE",
+        help="serve the objects of this namespace only (default: all namespaces)",
+    )
     limits.configure(parser)
     parser.add_argument("--webhook-port", type=int, default=9443, help="default: %(default)s")
 
@@ -62,7 +68,9 @@ def _find(name: str) -> operator.Operator:
 async def _run(arguments: argparse.Namespace, chosen: list[operator.Operator]) -> None:
     async with process.connected(arguments) as session:
         labels = {"app.kubernetes.io/part-of": PART_OF}
-        cluster = Cluster(session.client, content_labels=labels)
+        cluster = Cluster(
+            session.client, content_labels=labels, namespace=arguments.watch_namespace
+        )
         context = Context(cluster, session.instance, limits.policy(arguments))
         table = Webhooks()
         for each in chosen:

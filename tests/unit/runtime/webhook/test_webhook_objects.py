@@ -66,3 +66,17 @@ def test_conversion_points_to_the_convert_path() -> None:
 
     assert found["webhook"]["clientConfig"]["service"]["path"] == "/convert"
     assert found["webhook"]["conversionReviewVersions"] == ["v1"]
+
+
+def test_webhooks_of_a_namespace_are_called_for_its_objects_only() -> None:
+    target = webhook_objects.Target("https://127.0.0.1:9443", b"ca")
+    kinds = [Kind("g", "v1", "A", "as"), Kind("g", "v1", "B", "bs", namespaced=False)]
+    options = webhook_objects.Options(namespace="team")
+    for found in (
+        webhook_objects.mutating("n", kinds, target, options=options),
+        webhook_objects.validating("n", kinds, target, options=options),
+    ):
+        (only,) = found["webhooks"]
+        assert only["rules"][0]["resources"] == ["as"]
+        expected = {"matchLabels": {"kubernetes.io/metadata.name": "team"}}
+        assert only["namespaceSelector"] == expected
