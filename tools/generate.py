@@ -1,4 +1,4 @@
-"""Write what is generated from the API types: CRDs and reference pages.
+"""Write what is generated from API types and operators: CRDs and reference pages.
 
 tools/generate.py            write deploy/crds and docs/reference
 tools/generate.py --check    fail if the tree differs from what would be written
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cobaltcore.api import base, crd, reference
+from cobaltcore.deploy import accounts
 
 ROOT = Path(__file__).resolve().parent.parent
 CRDS = Path("deploy/crds")
@@ -21,7 +22,10 @@ REFERENCE = Path("docs/reference")
 def outputs() -> Mapping[Path, str]:
     """Every generated file, by its path in the tree."""
     definitions = base.definitions()
-    files = {REFERENCE / "README.md": reference.index(definitions)}
+    files = {
+        REFERENCE / "README.md": reference.index(definitions),
+        REFERENCE / "accounts.md": accounts.page(),
+    }
     for definition in definitions:
         kind = definition.kind
         files[CRDS / f"{kind.plural}.{kind.group}.yaml"] = crd.to_yaml([crd.manifest(definition)])
@@ -37,12 +41,12 @@ def differences(files: Mapping[Path, str], *, root: Path) -> list[str]:
             found.append(f"{path} is missing")
         elif (root / path).read_text() != text:
             found.append(f"{path} is out of date")
-    found += [f"{path} is not generated from any kind" for path in strays(files, root=root)]
+    found += [f"{path} is not generated from anything" for path in strays(files, root=root)]
     return sorted(found)
 
 
 def strays(files: Mapping[Path, str], *, root: Path) -> list[Path]:
-    """Files in the generated folders that belong to no kind."""
+    """Files in the generated folders that nothing generates."""
     there = [*(root / CRDS).glob("*.yaml"), *(root / REFERENCE).glob("*.md")]
     return [path.relative_to(root) for path in there if path.relative_to(root) not in files]
 

@@ -62,17 +62,17 @@ def named(kind: Kind, name: str) -> Iterator[Rule]:
 
 def operator_role(each: Operator) -> Desired:
     """What one operator may do in all namespaces."""
-    return rights.cluster_role(_role_name(each), each.rights, _watched_by(each))
+    return rights.cluster_role(_role_name(each), each.rights, kinds_watched_by(each))
 
 
 def cluster_role_of_namespaced(each: Operator) -> Desired | None:
     """What one operator that serves a namespace may do to kinds without namespaces."""
-    return rights.in_namespace(f"{_role_name(each)}:nodes", each.rights, _watched_by(each))[1]
+    return rights.in_namespace(f"{_role_name(each)}:nodes", each.rights, kinds_watched_by(each))[1]
 
 
 def roles_in(watched: str, each: Operator, *, account: str, namespace: str) -> Iterator[Desired]:
     """What one operator may do in the namespace that it serves."""
-    rules, _ = rights.in_namespace("", each.rights, _watched_by(each))
+    rules, _ = rights.in_namespace("", each.rights, kinds_watched_by(each))
     name = _role_name(each)
     metadata = {"name": name, "namespace": watched, "labels": {LABEL: account}}
     yield Desired(ROLE, {"metadata": metadata, "rules": rules})
@@ -85,7 +85,8 @@ def _role_name(each: Operator) -> str:
     return f"cobalt:operator:{each.name}"
 
 
-def _watched_by(each: Operator) -> set[Kind]:
+def kinds_watched_by(each: Operator) -> set[Kind]:
+    """Kinds that one operator reads."""
     cluster = offline.cluster()
     context = Context(cluster, "")
     controllers = list(each.controllers(context))

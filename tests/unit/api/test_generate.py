@@ -36,7 +36,7 @@ def test_check_names_what_differs_and_writes_nothing(
     shown = capsys.readouterr().err
     assert "keystones.keystone.openstack.c5c3.io.yaml is out of date" in shown
     assert "novas.nova.openstack.c5c3.io.yaml is missing" in shown
-    assert "old.example.com.yaml is not generated from any kind" in shown
+    assert "old.example.com.yaml is not generated from anything" in shown
     assert "make crds docs" in shown
     assert (crds / "old.example.com.yaml").exists()
 
