@@ -62,14 +62,18 @@ def named(
 
 
 def wait(
-    check: Callable[[], bool], what: Callable[[], str], *, seconds: float = WAIT_SECONDS
+    check: Callable[[], bool],
+    what: Callable[[], str],
+    *,
+    seconds: float = WAIT_SECONDS,
+    pause: float = 0.2,
 ) -> None:
     """Wait for a condition."""
-    end, pause = time.monotonic() + seconds, threading.Event()
+    end, moment = time.monotonic() + seconds, threading.Event()
     while not check():
         if time.monotonic() > end:
             raise AssertionError(what())
-        pause.wait(0.2)
+        moment.wait(pause)
 
 
 def get(plane: ControlPlaneHarness, namespace: str, *words: str) -> dict[str, Any]:

@@ -40,12 +40,14 @@ class Caches:
 
 
 @asynccontextmanager
-async def filled(client: Client) -> AsyncIterator[Caches]:
-    """Fill the caches and keep them current within the block."""
+async def filled(
+    client: Client, *, make: type[Reconciler[Any]] = Reconciler, frozen: bool = False
+) -> AsyncIterator[Caches]:
+    """Fill the caches, and keep them current within the block unless they are frozen."""
     cluster = Cluster(client, content_labels=LABELS)
     context = Context(cluster, "cobalt")
     reconcilers = [
-        reconciler for each in registry.operators() for reconciler in each.reconcilers(context)
+        make(planner, context) for each in registry.operators() for planner in each.planners
     ]
     for each in reconcilers:
         for source in each.controller.sources:
@@ -53,9 +55,16 @@ async def filled(client: Client) -> AsyncIterator[Caches]:
     informers = cluster.informers
     absent = await unserved(client, {each.kind for each in informers})
     required = {each.kind for each in informers if not each.scope.optional} & absent
-    async with _running([each for each in informers if each.kind not in absent]):
-        kinds = {each.kind: each for each in reconcilers}
-        yield Caches(cluster, kinds, frozenset(absent), frozenset(required))
+    kinds = {each.kind: each for each in reconcilers}
+    found = Caches(cluster, kinds, frozenset(absent), frozenset(required))
+    served = [each for each in informers if each.kind not in absent]
+    if not frozen:
+        async with _running(served):
+            yield found
+        return
+    async with _running(served):
+        pass
+    yield found
 
 
 async def unserved(client: Client, kinds: Collection[Kind]) -> set[Kind]:

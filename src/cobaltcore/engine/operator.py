@@ -26,11 +26,8 @@ class Operator:
     """Further kinds whose status and finalizers it writes."""
     extra: tuple[Rule, ...] = ()
 
-    def reconcilers(self, context: Context) -> list[Reconciler[Any]]:
-        return [Reconciler(planner, context) for planner in self.planners]
-
     def controllers(self, context: Context) -> list[Controller]:
-        return [each.controller for each in self.reconcilers(context)]
+        return [Reconciler(planner, context).controller for planner in self.planners]
 
     @property
     def rights(self) -> Rights:

@@ -129,13 +129,19 @@ class Client:
         return CachedObject.read(await self._body(kind, request))
 
     async def patch(
-        self, kind: Kind, key: Key, patch: Mapping[str, Any], *, subresource: str = ""
+        self,
+        kind: Kind,
+        key: Key,
+        patch: Mapping[str, Any],
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
     ) -> Object:
         """Merge `patch` into an object; put a resourceVersion into it to refuse a stale write."""
         path = paths.item(kind, key, subresource)
-        return await self._object(
-            kind, Request("PATCH", path, body=msgspec.json.encode(patch), content_type=MERGE)
-        )
+        params = {"dryRun": "All"} if dry_run else {}
+        body = msgspec.json.encode(patch)
+        return await self._object(kind, Request("PATCH", path, params, body, MERGE))
 
     async def replace(self, kind: Kind, obj: Object) -> Object:
         """Replace an object; its resourceVersion must be current."""

@@ -97,6 +97,12 @@ class Cluster:
         """Cache a response of the server, ahead of the watch."""
         self.observe_cached(kind, CachedObject.of(obj))
 
+    def observe_deletion(self, kind: Kind, key: Key, *, version: int) -> None:
+        """Drop an object that was deleted at `version`, ahead of the watch."""
+        for informer in self.informers:
+            if informer.kind == kind:
+                informer.observe_deletion(key, version=version)
+
     def observe_cached(self, kind: Kind, state: CachedObject) -> None:
         """As `observe`, for a version that may not be decoded yet."""
         informer = self.informer(kind)

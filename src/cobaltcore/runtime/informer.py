@@ -100,6 +100,12 @@ class Informer:
         """Cache the response to a write, ahead of the watch."""
         self._put(state)
 
+    def observe_deletion(self, key: Key, *, version: int) -> None:
+        """Drop an object that was deleted at `version`, ahead of the watch."""
+        change = self._store.remove(key, version=version)
+        if change is not None:
+            self._notify(change)
+
     def own_status_update(self, key: Key, status: Mapping[str, Any]) -> OwnStatusUpdate:
         """A `with` block in which this process writes a status of an object."""
         return OwnStatusUpdate(self._store, key, status)
