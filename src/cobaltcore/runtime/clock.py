@@ -21,7 +21,7 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never run backwards."""
+        """Seconds that never run backwards, and continue while the machine is suspended."""
         ...
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
@@ -40,7 +40,8 @@ class SystemClock:
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        # Leases of a machine that sleeps expire meanwhile; the usual clock stops with it.
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
         return asyncio.get_running_loop().call_later(seconds, callback)
