@@ -13,4 +13,4 @@ def test_the_url_of_a_graphical_console_opens_the_display(cloud: Cloud) -> None:
     assert url.startswith("https://")
     found = json.loads(cloud.python(BROWSER.read_text(), url).splitlines()[-1])
     assert found["status"] == 200
-    assert found["display"].startswith("RFB 003.")
+    assert found["display"] == ["RFB 003.008", "0101", "00000000"]
