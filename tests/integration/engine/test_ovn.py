@@ -25,9 +25,11 @@ from cobaltcore.operators.ovn.planner import OVNPlanner
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.controller import Controller
 from cobaltcore.runtime.meta import Key, Object, WatchScope, key_of
+from cobaltcore.runtime.transport import Transport
 from tests.support import simulated_ovn, simulated_volumes
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually, read
+from tests.support.rights import as_operator
 from tests.support.services import Serving, serving
 from tests.support.simulated_ovn import Databases
 
@@ -79,6 +81,11 @@ async def volumes(client: Client, space: str, *, servers: int = 1) -> None:
 def permitting(context: Context) -> Context:
     """Nodes of these tests are not labelled as hypervisors: those are for tests of Nova."""
     return replace(context, pods=PodPolicy(node_labels=(ALLOWED,)))
+
+
+def with_account(plane: ControlPlaneHarness) -> Transport:
+    """With the account of the OVN operator."""
+    return as_operator(plane, "service-operator", "ovn")
 
 
 def controllers(ovn: Databases) -> Any:
@@ -134,7 +141,7 @@ async def test_ovn_comes_up_with_the_status_of_its_kind_and_then_rests(
 ) -> None:
     await volumes(client, space)
     await client.create(CLUSTER, a_cluster(space))
-    async with serving(plane, [], others=controllers(ovn)) as running:
+    async with serving(plane, [], wire=with_account(plane), others=controllers(ovn)) as running:
         await eventually(is_ready(client, space), "OVN is Ready", seconds=120)
         status = (await client.get(CLUSTER, Key(space, "ovn")))["status"]
         assert [(c["type"], c["status"]) for c in status["conditions"]] == [
@@ -190,7 +197,7 @@ async def test_chassis_gets_uplinks_and_its_own_bridge_mappings(
             },
         ),
     )
-    async with serving(plane, [], others=controllers(ovn)):
+    async with serving(plane, [], wire=with_account(plane), others=controllers(ovn)):
         await eventually(is_ready(client, space), "OVN is Ready", seconds=120)
         name = hypervisors[0]
         found = await client.get(CHASSIS, Key(space, name))
@@ -243,7 +250,7 @@ async def test_a_hypervisor_that_is_silent_or_gone_is_reported(
     async def is_gone() -> bool:
         return await reason() == "NotRegistered"
 
-    async with serving(plane, [], others=controllers(ovn)) as running:
+    async with serving(plane, [], wire=with_account(plane), others=controllers(ovn)) as running:
         await eventually(is_ready(client, space), "OVN is Ready", seconds=120)
         ovn.silent.add(lost)
         ovn.confirmed[lost] -= 120_000
@@ -298,7 +305,7 @@ async def test_a_hypervisor_is_taken_out_when_its_controller_has_ended(
     async def is_drained() -> bool:
         return await read(client, CHASSIS, Key(space, leaving)) is None
 
-    async with serving(plane, [], others=controllers(ovn)) as running:
+    async with serving(plane, [], wire=with_account(plane), others=controllers(ovn)) as running:
         await eventually(is_ready(client, space), "OVN is Ready", seconds=120)
         held = key_of(await pod())
         await client.patch(POD, held, {"metadata": {"finalizers": ["c5c3.io/test"]}})
@@ -324,7 +331,7 @@ async def test_what_is_missing_is_named(
         wanted = "certificate: Secret 'ovn-tls-certs' (tls.certSecretRef) does not exist"
         return await message(client, space) == wanted
 
-    async with serving(plane, [], others=controllers(ovn)):
+    async with serving(plane, [], wire=with_account(plane), others=controllers(ovn)):
         await eventually(is_named, "the Secret is named")
         data = {"tls.crt": "a", "tls.key": "b", "ca.crt": "c"}
         meta = {"name": "ovn-tls-certs", "namespace": space}
@@ -353,7 +360,7 @@ async def test_ca_is_created_when_the_spec_has_no_issuer(
         ]
         return all(present)
 
-    async with serving(plane, [], others=controllers(ovn)):
+    async with serving(plane, [], wire=with_account(plane), others=controllers(ovn)):
         await eventually(is_issued, "issuers and certificates are created")
         found = await client.get(certmanager.CERTIFICATE, Key(space, "ovn-tls"))
         assert found["spec"]["issuerRef"] == {"name": "ovn-ca", "kind": "Issuer"}
@@ -370,7 +377,7 @@ async def test_two_networks_do_not_share_a_node(
     await volumes(client, space)
     await client.create(CLUSTER, a_cluster(space))
     second = plane.create_namespace("engine")
-    async with serving(plane, [], others=controllers(ovn)):
+    async with serving(plane, [], wire=with_account(plane), others=controllers(ovn)):
         await eventually(is_ready(client, space), "the first OVN is Ready", seconds=120)
         # Times of creation have seconds.
         await asyncio.sleep(1.1)
@@ -411,7 +418,7 @@ async def test_data_stays_unless_the_policy_is_delete(
         found = await read(client, PERSISTENT_VOLUME_CLAIM, claim)
         return found is None or bool(found["metadata"].get("deletionTimestamp"))
 
-    async with serving(plane, [], others=controllers(ovn)):
+    async with serving(plane, [], wire=with_account(plane), others=controllers(ovn)):
         await eventually(is_ready(client, space), "OVN is Ready", seconds=120)
         if policy == "Delete":
             await eventually(is_owned, "the claim belongs to the servers")

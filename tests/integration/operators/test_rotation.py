@@ -77,7 +77,7 @@ def foreign_kinds(installed_crds: ControlPlaneHarness) -> ControlPlaneHarness:
 async def world(foreign_kinds: ControlPlaneHarness, namespace: str) -> AsyncIterator[World]:
     observer = Client(transport(foreign_kinds, "test-observer"))
     clients = [
-        Client(as_operator(foreign_kinds, AGENT)),
+        Client(as_operator(foreign_kinds, AGENT, "credentials")),
         Client(transport(foreign_kinds, "korc")),
     ]
     own, other = (Cluster(each) for each in clients)

@@ -26,7 +26,7 @@ async def client(
 ) -> AsyncIterator[Client]:
     """The test's view, while the operator runs."""
     observer = Client(transport(installed_crds, "test-observer"))
-    own = Client(as_operator(installed_crds, AGENT))
+    own = Client(as_operator(installed_crds, AGENT, "credentials"))
     cluster = Cluster(own)
     manager = Manager({"local": cluster}, OPERATOR.controllers(Context(cluster, "test")))
     task = asyncio.ensure_future(manager.run())
