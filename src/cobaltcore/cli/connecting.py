@@ -19,9 +19,13 @@ class Opened(NamedTuple):
     namespace: str
 
 
-def configure(parser: argparse.ArgumentParser, *, namespace: str = "default: all") -> None:
+def configure_connection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="as of kubectl")
     parser.add_argument("--context", help="context of the kubeconfig")
+
+
+def configure(parser: argparse.ArgumentParser, *, namespace: str = "default: all") -> None:
+    configure_connection(parser)
     parser.add_argument("-n", "--namespace", default="", help=namespace)
 
 
