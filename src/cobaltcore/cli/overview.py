@@ -19,6 +19,7 @@ from cobaltcore.api.ovn import CHASSIS, CLUSTER
 from cobaltcore.deploy import rbac
 from cobaltcore.engine import podfailures
 from cobaltcore.engine.desired import names, workload
+from cobaltcore.engine.diagnosis import nodes
 from cobaltcore.engine.diagnosis.facts import event_time
 from cobaltcore.runtime import conditions
 from cobaltcore.runtime.meta import Key, Kind, Object
@@ -239,25 +240,24 @@ def _pods_of(kind: Kind, obj: Object, found: Objects) -> tuple[int, int]:
 
 def _hypervisor(node: Object, found: Objects) -> Hypervisor:
     name = node["metadata"]["name"]
-    own = [pod for pod in found.get(POD, ()) if pod["spec"].get("nodeName") == name]
+    here = [pod for pod in found.get(POD, ()) if pod["spec"].get("nodeName") == name]
+    own = [pod for pod in here if nodes.is_wanted(pod)]
     unready = [pod for pod in own if not conditions.is_true(conditions.of(pod), "Ready")]
-    live = [pod for pod in unready if (pod.get("status") or {}).get("phase") != "Succeeded"]
     ready, message = state(node)
-    if ready and live:
-        why = podfailures.among(live).removeprefix("; ")
-        message = why or f"{live[0]['metadata']['name']} is not ready"
+    if ready and unready:
+        why = podfailures.among(unready).removeprefix("; ")
+        message = why or f"{unready[0]['metadata']['name']} is not ready"
     for each in found.get(CHASSIS, ()):
         if ready and not message and each["metadata"]["name"] == name:
             message = "" if (known := state(each))[0] else f"chassis: {known[1]}"
     if ready and node["spec"].get("unschedulable"):
         message = message or "cordoned"
-    total = len(own) - len(unready) + len(live)
     return Hypervisor(
         **_named(node),
         ready=ready and not message.removeprefix("cordoned"),
         message=message,
-        ready_pods=total - len(live),
-        pods=total,
+        ready_pods=len(own) - len(unready),
+        pods=len(own),
     )
 
 

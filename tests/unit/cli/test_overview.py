@@ -109,6 +109,15 @@ def test_a_hypervisor_with_a_pod_that_fails() -> None:
     assert found.ready
 
 
+def test_pods_that_have_ended_do_not_count_against_a_hypervisor() -> None:
+    node = an_object(NODE, "n1", status=a_status("True"))
+    failed = an_object(POD, "job-1", spec={"nodeName": "n1"}, status={"phase": "Failed"})
+    ending = an_object(POD, "old-1", spec={"nodeName": "n1"}, status=a_status("False"))
+    ending["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    (found,) = seen(nodes=[node], pods=[failed, ending]).hypervisors
+    assert (found.ready, found.pods) == (True, 0)
+
+
 def test_what_expires_within_two_weeks_in_order() -> None:
     late = NOW + timedelta(days=30)
     soon = {"currentCredential": {"expiresAt": "2026-01-05T00:00:00Z"}}

@@ -181,7 +181,8 @@ def test_a_hypervisor_is_its_node_its_pods_and_its_chassis() -> None:
     down["conditions"][0]["observedGeneration"] = 1
     chassis = (CHASSIS, an_object(CHASSIS, "n1", spec={}, status=down))
     start = Named(NODE, Key("", "n1"))
-    assert walk.broken_hypervisor(facts(node, running), start) is None
+    ended = a_pod("db-sync", node="n1", phase="Failed")
+    assert walk.broken_hypervisor(facts(node, running, ended), start) is None
     broken = walk.broken_hypervisor(facts(node, running, chassis), start)
     assert broken is not None
     assert (str(broken.cause.at), broken.cause.reason) == ("OVNChassis 'n1'", "HeartbeatLost")

@@ -52,4 +52,10 @@ def _pods_on(facts: Facts, name: str) -> list[Named]:
 def _is_of(pod: Object, node: str) -> bool:
     labels = pod["metadata"].get("labels") or {}
     ours = labels.get("app.kubernetes.io/part-of") == names.PART_OF
-    return bool(ours and pod["spec"].get("nodeName") == node)
+    return bool(ours and pod["spec"].get("nodeName") == node and is_wanted(pod))
+
+
+def is_wanted(pod: Object) -> bool:
+    """Whether a pod is meant to run: those of Jobs end, and others end when they are replaced."""
+    has_ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    return not has_ended and not pod["metadata"].get("deletionTimestamp")
