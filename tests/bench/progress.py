@@ -1,4 +1,4 @@
-"""Progress for whoever waits, on standard error."""
+"""Progress on standard error."""
 
 import sys
 import time

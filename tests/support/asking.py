@@ -93,7 +93,7 @@ def create(plane: ControlPlaneHarness, *manifests: dict[str, Any]) -> None:
 def patch_status(
     plane: ControlPlaneHarness, namespace: str, what: str, status: dict[str, Any]
 ) -> None:
-    """Report a status in the name of whoever reports it otherwise."""
+    """Report a status in the name of its usual writer."""
     patch = json.dumps({"status": status})
     words = ("patch", "-n", namespace, what, "--subresource=status", "--type=merge", "-p", patch)
     plane.kubectl(*words)

@@ -225,7 +225,7 @@ def check_status(kind: Kind, status: Mapping[str, Any]) -> None:
 async def identity(
     client: Client, namespace: str, harness: KeystoneHarness
 ) -> AsyncIterator[Identity]:
-    """Somebody who can look at both sides."""
+    """A client of both sides."""
     data = {"clouds.yaml": harness.clouds_yaml()}
     cloud = clouds.read(data, "openstack", secret="admin")
     async with keystone.connect(cloud) as transport:

@@ -211,7 +211,7 @@ def _bootstrap(manage: Path, directory: Path) -> None:
     for name in _FOLDERS:
         (directory / name).mkdir(mode=0o700, parents=True)
     me = [f"--keystone-user={os.geteuid()}", f"--keystone-group={os.getegid()}"]
-    # Nobody looks Keystone up in the catalogue here: every login names its address.
+    # Keystone is not looked up in the catalogue here: every login names its address.
     url = "http://keystone.invalid/v3"
     urls = [f"--bootstrap-{each}-url={url}" for each in ("admin", "internal", "public")]
     command = [str(manage), f"--config-file={_configure(directory)}"]

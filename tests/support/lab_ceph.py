@@ -116,7 +116,7 @@ class LabCeph:
 
 @dataclass(frozen=True)
 class User:
-    """Somebody with a key."""
+    """A client with a key."""
 
     lab: Lab
     namespace: str

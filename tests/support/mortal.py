@@ -102,7 +102,7 @@ class _Process:
     task: asyncio.Task[None]
 
     def die_at_first_call_but(self, deaths: set[_Death]) -> None:
-        """Die, once started, in a way that nobody has died in, and add it to those."""
+        """Die, once started, in a way that no process has died in, and add it to those."""
 
         def doom(request: Request) -> When | None:
             ways: tuple[When, ...] = ("before", "after")

@@ -1,4 +1,4 @@
-"""Loopback ports that nobody else on the machine can take while they are reserved."""
+"""Loopback ports that no other process of the machine can take while they are reserved."""
 
 import socket
 

@@ -17,7 +17,7 @@ class ScratchDirectory:
         fresh = self.path / "new.lock"
         self._lock = fresh.open("w")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        fresh.rename(self.path / _LOCK)  # under this name nobody ever finds it free
+        fresh.rename(self.path / _LOCK)  # under this name it is never free
 
     def remove(self, *, keep_logs: bool) -> None:
         """Remove it, or all of it but the logs at its top."""

@@ -1,6 +1,6 @@
 """Plans of any planner without a server: every applied object reports that it is ready.
 
-Secrets that somebody else creates appear with a marker for each value, so that a reader sees where
+Secrets of other writers appear with a marker for each value, so that a reader sees where
 a value comes from.
 """
 
@@ -105,11 +105,11 @@ class Simulation:
         self.add(REFERENCE_GRANT, {"metadata": meta, "spec": spec})
 
     def add_secret(self, key: Key) -> None:
-        """A Secret that somebody else created."""
+        """A Secret of another writer."""
         self.objects.setdefault((SECRET, key), external_secret(key))
 
     def _provide(self) -> None:
-        """Create what the planner reads and nobody else has created."""
+        """Create what the planner reads and no other writer has created."""
         scope = self.scope()
         own = self._generated()
         for kind, key in self.planner.contents(scope):
@@ -162,12 +162,12 @@ def random(number: int) -> bytes:
 
 
 def marker(name: str, key: str) -> str:
-    """The value of a key of a Secret that somebody else creates."""
+    """The value of a key of a Secret of another writer."""
     return "SECRET" + hashlib.sha256(f"{name}/{key}".encode()).hexdigest()[:16]
 
 
 def external_secret(key: Key, keys: Iterable[str] = tuple(openstack.CONTENT)) -> Object:
-    """A Secret that somebody else created; by default with every key that a spec may name."""
+    """A Secret of another writer; by default with every key that a spec may name."""
     values = {k: openstack.CONTENT[k] if k in PUBLIC else marker(key.name, k) for k in keys}
     data = {k: base64.b64encode(v.encode()).decode() for k, v in values.items()}
     meta = {"name": key.name, "namespace": key.namespace, "uid": key.name, "generation": 1}

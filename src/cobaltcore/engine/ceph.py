@@ -87,7 +87,7 @@ def key(scope: AnyScope, pool: Pool) -> str:
 
 
 def libvirt_secret(namespace: str, user: str) -> str:
-    """The name under which libvirt knows a user's key, the same for whoever asks."""
+    """The name under which libvirt knows a user's key, the same for every service."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"ceph:{namespace}/client.{user}"))
 
 

@@ -111,7 +111,7 @@ class Task:
     before_keystone: bool = False
     """It needs databases and broker only, so it may run before there is a Keystone."""
     offline: bool = False
-    """It reads the files of the configuration and calls nobody."""
+    """It reads the files of the configuration and calls no service."""
     refusal: str = ""
     """The first word of the message of a failure that no repetition changes: a person must act."""
 

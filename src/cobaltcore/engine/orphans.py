@@ -1,4 +1,4 @@
-"""Objects of K-ORC that nobody can finish deleting, because their Keystone is gone. Pure."""
+"""Objects of K-ORC that K-ORC cannot finish deleting, because their Keystone is gone. Pure."""
 
 from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit

@@ -141,7 +141,7 @@ def token_environment(scope: AnyScope) -> dict[str, str]:
 
 
 def _cache_key(scope: AnyScope, section: str) -> dict[str, str]:
-    """Without it, whoever writes to memcached could forge what is read from it."""
+    """Without it, a client of memcached could forge what is read from it."""
     if not access.cache_servers(scope, scope.spec.cache):
         return {}
     return {variable(section, names.CACHE_SECRET_KEY): access.cache_key(scope)}

@@ -1,6 +1,6 @@
 """What pods with rights over their node may be: their images and nodes. Pure.
 
-Whoever may create a Nova, a Neutron or an OVNCluster chooses images and nodes of programs that run as
+A user who may create a Nova, a Neutron or an OVNCluster chooses images and nodes of programs that run as
 root on those nodes. The operator's settings limit both, whatever a spec asks for.
 """
 

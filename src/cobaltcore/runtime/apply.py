@@ -161,7 +161,7 @@ def _digest(wanted: Object) -> str:
 
 
 def _is_adopted(live: Object, adopts: Collection[str] | None) -> bool:
-    """Whether it is taken over, be it of nobody or of a kind that may give it away."""
+    """Whether it is taken over, be it without an owner or of a kind that may give it away."""
     references = live["metadata"].get("ownerReferences") or ()
     return adopts is not None and all(each["kind"] in adopts for each in references)
 

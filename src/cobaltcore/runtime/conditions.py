@@ -15,7 +15,7 @@ _STATUSES = get_args(ConditionStatus)
 
 
 def of(obj: Object | None) -> list[Condition]:
-    """Read `status.conditions` of any object, whoever wrote them.
+    """Read `status.conditions` of any object, also of other writers.
 
     Absent and null fields take their defaults; an entry without a type or with a status that is
     none of True, False and Unknown is left out.

@@ -137,7 +137,7 @@ class Controller:
         try:
             await self._reconcile_once(key, limit)
         except asyncio.CancelledError:
-            # Somebody else may finish it: the key must not be lost with this worker.
+            # Another worker may finish it: the key must not be lost with this worker.
             self.queue.add(key)
             raise
         finally:

@@ -159,7 +159,7 @@ class DryRunClient(Client):
         self._keep(kind, key, _merged(before, {"metadata": changes}))
 
     def observe(self, kind: Kind, obj: Object) -> None:
-        """Keep an object that somebody else would create."""
+        """Keep an object that another controller would create."""
         obj["metadata"].setdefault("uid", f"dry-run-{self.version()}")
         obj["metadata"].setdefault("creationTimestamp", timestamp(datetime.now(UTC)))
         self._keep(kind, key_of(obj), obj)
@@ -190,7 +190,7 @@ class DryRunClient(Client):
         return deepcopy(obj)
 
     def forget(self, kind: Kind, key: Key) -> None:
-        """Drop an object that somebody else would delete."""
+        """Drop an object that another controller would delete."""
         self._local[kind, key] = None
         self.listener(kind, key, None)
 

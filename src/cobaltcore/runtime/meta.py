@@ -87,7 +87,7 @@ class Desired(NamedTuple):
     owner: Object | None = None
     """Who it belongs to, if not the object that is reconciled."""
     adopts: tuple[str, ...] | None = None
-    """Take over an existing one: of nobody, or of these kinds. None: only if it was ours before."""
+    """Take over an existing one: without an owner, or of these kinds. None: only if it was ours before."""
 
     @property
     def key(self) -> Key:

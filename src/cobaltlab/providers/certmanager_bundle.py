@@ -96,7 +96,7 @@ def _of_bundle(change: Change) -> Iterable[Key]:
 
 
 def _published(config_map: Object | None) -> list[bytes]:
-    """The CAs that we published; none if somebody else has changed the ConfigMap."""
+    """The CAs that we published; none if another writer has changed the ConfigMap."""
     if config_map is None:
         return []
     text = (config_map.get("data") or {}).get(FILE)

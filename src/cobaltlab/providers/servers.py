@@ -74,7 +74,7 @@ class Definition:
     status: Callable[[Object, Observed, datetime], Struct]
     stateful_set: Callable[[Key], Key] = lambda key: key
     secrets: Callable[[Object], Iterable[str]] = lambda obj: ()
-    """Secrets that an object names and that somebody else may change."""
+    """Secrets that an object names and that others may change."""
 
 
 class ServerReconciler(Reconciler):

@@ -38,7 +38,7 @@ KUBERNETES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
 
 @pytest.fixture
 def plane() -> Iterator[ControlPlaneHarness]:
-    """An API server of its own: what is left here is in nobody's way."""
+    """An API server of its own: what is left here is in no other test's way."""
     with ControlPlaneHarness() as found:
         found.install_crds([*crd.manifests(), *services.foreign_crds()])
         yield found

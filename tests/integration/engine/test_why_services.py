@@ -194,7 +194,7 @@ def test_operators_that_are_scaled_to_zero(operated: ControlPlaneHarness, space:
         },
     )
     try:
-        # Nobody runs the operator of this kind here.
+        # The operator of this kind does not run here.
         asking.create(operated, openstack.lab_sized(openstack.example("Placement"), space))
         seen = asking.named(operated, "Placement/placement", space, "scaled to 0 replicas")
         assert seen[:2] == ("Deployment/cobalt-operators", "ScaledToZero")

@@ -229,7 +229,7 @@ async def test_a_credential_that_lacks_a_role_of_its_user_is_replaced(world: Wor
 
 
 async def test_a_deleted_rotation_waits_until_its_credential_is_revoked(world: World) -> None:
-    """And is not kept for ever by a credential that nobody can revoke: its login is gone."""
+    """And is not kept for ever by a credential that cannot be revoked: its login is gone."""
     await prepare(world)
     await eventually(lambda: in_use(world, "placement-app-credential-v1"), "the first credential")
     credential = Key(world.space, "placement-app-credential-v1")
@@ -249,5 +249,5 @@ async def test_a_deleted_rotation_waits_until_its_credential_is_revoked(world: W
     async def gone() -> bool:
         return await read(world.client, ROTATION, rotation) is None
 
-    await eventually(gone, "the rotation is gone, as nobody can revoke its credential")
+    await eventually(gone, "the rotation is gone, as its credential cannot be revoked")
     assert await read(world.client, korc.APPLICATION_CREDENTIAL, credential) is None

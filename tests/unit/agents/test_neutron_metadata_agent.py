@@ -15,7 +15,7 @@ from cobaltcore.agents.neutron import metadata_agent
 
 
 class Rights:
-    """A set of rights that somebody has for himself."""
+    """A set of rights of one process."""
 
     def __init__(self) -> None:
         self.started: list[str] = []

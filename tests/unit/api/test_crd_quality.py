@@ -1,4 +1,4 @@
-"""What every generated CRD has to fulfil, whoever wrote the kind."""
+"""What every generated CRD has to fulfil."""
 
 import collections
 import re

@@ -224,7 +224,7 @@ def test_reasons_of_a_chassis_that_is_not_ready() -> None:
 
 
 def test_a_restart_of_the_operator_makes_no_chassis_missing() -> None:
-    """Nobody asked for confirmations meanwhile, so old ones prove nothing until they had time."""
+    """No confirmations were asked for meanwhile, so old ones prove nothing until they had time."""
     before = _status(_record(age=timedelta(seconds=-600)))
     asked = replace(_record(age=timedelta(minutes=10)), asked_since=NOW)
     live = {**a_chassis(), "status": before}

@@ -118,7 +118,7 @@ def _rules(service: str, directory: Path) -> Iterator[str]:
     former = {each.deprecated_rule.name for each in defaults if each.deprecated_rule}
     referred = " ".join(own.values())
     for name, text in own.items():
-        # The parser turns what it cannot read into a check that nobody passes, which is "!".
+        # The parser turns what it cannot read into a check that no request passes, which is "!".
         if str(policy.RuleDefault(name, text).check) == "!" != text.strip():
             yield f"policy rule {name!r}: {text!r} cannot be read"
         if name not in names | former and f"rule:{name}" not in referred:

@@ -58,7 +58,7 @@ class CleanupPolicy(Struct):
 
 
 class External(Struct):
-    """A cluster that somebody else runs."""
+    """A cluster that another Rook runs."""
 
     enable: bool | None = None
 

@@ -1,6 +1,6 @@
 """libvirt and QEMU on hypervisor nodes: one DaemonSet, the certificate of its listener and its CA.
 
-Pure. The listener admits nobody but other hypervisors: whoever reaches it is root on the node. So it
+Pure. The listener admits other hypervisors only: a client is root on the node. So it
 speaks TLS whatever the endpoint of Nova speaks, and the CA signs for hypervisors alone.
 
 Servers outlive the pod. QEMU is started by libvirtd, so libvirtd moves from the pod's cgroup to one

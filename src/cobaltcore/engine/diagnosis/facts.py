@@ -111,7 +111,7 @@ def named(kind: Kind, obj: Object) -> Named:
 
 
 def event_time(event: Object) -> str:
-    """When an event was last seen; whoever wrote it, in whichever version of the API."""
+    """When an event was last seen, in any version of the API."""
     series = event.get("series") or {}
     times = (
         series.get("lastObservedTime"),

@@ -37,7 +37,7 @@ def responder(assumed: Collection[Kind]) -> Callable[[Kind, Object], Object]:
 
 
 def followers(kind: Kind, obj: Object) -> Iterator[tuple[Kind, Object]]:
-    """Objects that somebody else creates for one."""
+    """Objects that other controllers create for one."""
     meta, spec = obj["metadata"], obj.get("spec") or {}
     if kind == SERVICE:
         labels = {**(meta.get("labels") or {}), "kubernetes.io/service-name": meta["name"]}

@@ -43,7 +43,7 @@ class ControlPlanePlanner(Planner[View]):
     )
 
     def references(self, key: Key, spec: ControlPlaneSpec) -> Iterable[tuple[Kind, Key]]:
-        # A user may create the password of a server again; nobody here reads it.
+        # A user may create the password of a server again; nothing here reads it.
         return [*_read(key.namespace, spec), (SECRET, Key(key.namespace, names.MARIADB_ROOT))]
 
     def contents(self, scope: View) -> Iterable[tuple[Kind, Key]]:

@@ -218,7 +218,7 @@ def outdated(
 
 
 def superseded(known: Sequence[Generation], current: Generation | None) -> list[tuple[Kind, Key]]:
-    """Failed tries but the last: lacking ones after the current one, so nobody has received them.
+    """Failed tries but the last: lacking ones after the current one, so no consumer has received them.
 
     A lacking one before it may have been whole when it was handed out: pods still roll.
     """

@@ -127,9 +127,9 @@ def alive(view: View) -> set[str]:
 
 
 def is_alive(record: Record | None, now: datetime, *, before: bool) -> bool:
-    """Whether a hypervisor has confirmed lately, or was alive when nobody asked it to.
+    """Whether a hypervisor has confirmed lately, or was alive when it was not asked to.
 
-    While no operator runs nobody does, so an old confirmation proves nothing at first.
+    No chassis is asked while no operator runs, so an old confirmation proves nothing at first.
     """
     if record is None or record.confirmed is None:
         return False

@@ -29,7 +29,7 @@ def keystone() -> Iterator[KeystoneHarness]:
 async def user(
     client: Client, namespace: str, keystone: KeystoneHarness
 ) -> AsyncIterator[Identity]:
-    """Somebody with an empty namespace in which K-ORC's kinds are served."""
+    """A user with an empty namespace in which K-ORC's kinds are served."""
     await install(client, korc.PROVIDER)
     async with identity(client, namespace, keystone) as found:
         yield found

@@ -39,7 +39,7 @@ def test_a_job_of_the_catalogue_logs_in_as_keystone_knows_the_administrator() ->
 
 
 def test_everything_in_keystone_is_looked_at_again() -> None:
-    """What somebody changes or deletes there is repaired, although no object has changed."""
+    """What users change or delete there is repaired, although no object has changed."""
     objects = [e for e in a_ready_one().plan().objects if e.kind.group == korc.USER.group]
     assert {each.body["spec"].get("resyncPeriod") for each in objects} == {"10m"}
     assert {korc.USER, korc.ENDPOINT, korc.ROLE_ASSIGNMENT} <= {each.kind for each in objects}

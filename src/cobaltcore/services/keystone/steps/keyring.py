@@ -97,7 +97,7 @@ class Keyring:
 
 
 def _record(text: str) -> dict[int, datetime]:
-    """Times by number of the key; none if somebody else wrote the annotation."""
+    """Times by number of the key; none if another writer set the annotation."""
     try:
         return msgspec.json.decode(text, type=dict[int, datetime])
     except msgspec.MsgspecError:

@@ -12,7 +12,7 @@ DEFAULTS = {"expiration": 3600, "allow_expired_window": 172800}
 
 
 def lifetime(spec: KeystoneSpec) -> timedelta:
-    """From the moment that a token is issued until nobody can use it."""
+    """From the moment that a token is issued until it is no longer accepted."""
     plugins = {each.config_section: each.config for each in spec.plugins or ()}
     options = {**plugins.get(SECTION, {}), **(spec.extra_config or {}).get(SECTION, {})}
     return sum((_seconds(options, name) for name in DEFAULTS), timedelta(0))

@@ -1,6 +1,6 @@
 """A hypervisor belongs to one Nova: two would share its libvirt, and each the servers of the other.
 
-Pure. Nobody writes a claim anywhere: of all Novas whose selectors match a node the oldest has it.
+Pure. A claim is written nowhere: of all Novas whose selectors match a node the oldest has it.
 """
 
 from collections.abc import Iterable, Mapping
