@@ -27,6 +27,8 @@ from cobaltimages import (
 
 CHECK_AT = "/run/check"
 CHECKS_AT = "/run/checks"
+COLLECT_AT = "/run/collect-options"
+OPTIONS_AT = "/run/options"
 _LOCAL_TAG = "latest"
 _WITH_AGENTS = "-with-agents"
 """What the local name of a finished image ends with; the plain name is what others are built on."""
@@ -72,6 +74,23 @@ class BuildDir:
         if build_inputs.agents:
             self.release_space(name)
         return digest
+
+    def options(self, record: store.Record, program: Path) -> bytes:
+        """What the programs of a finished image read from configuration files, as JSON."""
+        output = self.place.place / "options" / record.name
+        self.place.outside(output).mkdir(parents=True)
+        self.place.outside(output).chmod(0o1777)
+        with self._log(record.name) as log:
+            self._pull(record.name, record.digest, log)
+            code = self.tools.run_in(
+                local_name(record.name),
+                ["/bin/sh", "-eu", "-c", f"python {COLLECT_AT} > {OPTIONS_AT}/{record.name}"],
+                volumes={program: f"{COLLECT_AT}:ro", output: f"{OPTIONS_AT}:rw"},
+                log=log,
+                is_offline=True,
+            )
+            self._expect(code, record.name, "collecting options failed")
+        return (self.place.outside(output) / record.name).read_bytes()
 
     def release_space(self, name: str) -> None:
         """Remove an image that no other image to build needs."""

@@ -41,6 +41,11 @@ class Sources:
         """Changes to components and libraries: `<component>/<release>/*.patch`."""
         return self.root / "patches"
 
+    def options(self, service: str, release: str) -> Path:
+        """What a service reads from configuration files: data of the product."""
+        folder = self.root / "src" / "cobaltcore" / "services" / service / "options"
+        return folder / f"{release}.json"
+
     def release(self, name: str) -> Path:
         """The pins of an OpenStack release."""
         return self.root / "releases" / name

@@ -6,7 +6,7 @@ text that refers to the operator's log, because the exception may contain secret
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -88,6 +88,21 @@ async def _advise(function: Advising, request: AdmissionRequest) -> Decision:
 def denied(message: str, *, code: int = 403, warnings: tuple[str, ...] = ()) -> Decision:
     """Deny a request; the message names the invalid field and a valid value."""
     return Decision(False, message, code, warnings)  # noqa: FBT003 the field `allowed`
+
+
+def in_turn(*functions: Validating) -> Validating:
+    """Ask several functions; the first denial counts, with the warnings so far."""
+
+    async def validate(request: AdmissionRequest) -> Decision:
+        warnings: tuple[str, ...] = ()
+        for function in functions:
+            decision = await function(request)
+            warnings += decision.warnings
+            if not decision.allowed:
+                return replace(decision, warnings=warnings)
+        return Decision(warnings=warnings)
+
+    return validate
 
 
 class AdmissionReview(Struct):

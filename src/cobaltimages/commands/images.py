@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cobaltcore.api import release as releases
 from cobaltcore.cli import output, progress
-from cobaltimages import build, cache, catalogue, lock, sources, store
+from cobaltimages import build, cache, catalogue, lock, options, sources, store
 
 HELP = "build container images, or list them"
 
@@ -21,12 +21,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     saving.add_argument("file", type=Path, metavar="FILE")
     saving.add_argument("names", nargs="*", metavar="NAME", help="which images (default: all)")
     locking = verbs.add_parser("lock", help="update the locked Python packages of a release")
-    for verb in (listing, saving, locking):
+    collecting = verbs.add_parser(
+        "options", help="update the options of services that are checked at admission"
+    )
+    for verb in (listing, saving, locking, collecting):
         _add_places(verb)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    verbs = {"build": _build, "list": _list, "save": _save, "lock": _lock}
+    verbs = {"build": _build, "list": _list, "save": _save, "lock": _lock, "options": _options}
     return verbs[arguments.verb](arguments)
 
 
@@ -143,6 +146,13 @@ def _lock(arguments: argparse.Namespace) -> int:
     tree = _tree(arguments)
     pinned = lock.update(tree, arguments.release)
     output.note(f"pins written to {pinned.directory}")
+    return 0
+
+
+def _options(arguments: argparse.Namespace) -> int:
+    image_store = _store(arguments)
+    written = options.update(_tree(arguments), image_store, arguments.release)
+    output.note(f"options of {', '.join(written)} written")
     return 0
 
 

@@ -1,19 +1,14 @@
 """An OVNChassis written by hand names its Node without a uid; `cobalt run` fills it in."""
 
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import yaml
 
 from cobaltcore.api.ovn import CHASSIS
-from cobaltcore.runtime import certificates, webhook_objects
-from cobaltcore.runtime.webhook_objects import Target
-from tests.support import seeds
+from cobaltcore.runtime import webhook_objects
+from tests.support import seeds, webhooks
 from tests.support.control_plane import ControlPlaneHarness, KubectlError
 
 NODE = "hypervisor-node-01"
@@ -33,31 +28,11 @@ spec:
 @pytest.fixture
 def plane(installed_crds: ControlPlaneHarness, tmp_path: Path) -> Iterator[ControlPlaneHarness]:
     """The API server and `cobalt run ovn`, which answers its webhook."""
-    authority = certificates.authority("test", now=datetime.now(UTC))
-    pair = certificates.serving(authority, ["127.0.0.1"], now=datetime.now(UTC))
-    certificates.write(pair, certificate=tmp_path / "tls.crt", key=tmp_path / "tls.key")
-    port = _free_port()
-    command = ["run", "ovn", "--kubeconfig", str(installed_crds.kubeconfig())]
-    command += ["--webhook-certificates", str(tmp_path), "--webhook-port", str(port)]
-    log = tmp_path / "log"
-    with log.open("w") as sink:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "cobaltcore.cli.main", *command, "--health-port", "0"],
-            stderr=sink,
-        )
-    try:
-        installed_crds.wait_until(
-            lambda: "caches synced" in log.read_text(), what="filling the operator's caches"
-        )
-        target = Target(f"https://127.0.0.1:{port}", authority.certificate)
+    with webhooks.served(installed_crds, "ovn", tmp_path) as target:
         configuration = webhook_objects.mutating("chassis-owner", [CHASSIS], target)
         installed_crds.kubectl("apply", "-f", "-", input=yaml.safe_dump(configuration))
         yield installed_crds
         installed_crds.kubectl("delete", "mutatingwebhookconfiguration", "chassis-owner")
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
-    assert process.returncode == 0
 
 
 def test_the_uid_of_the_node_is_filled_in(plane: ControlPlaneHarness, namespace: str) -> None:
@@ -96,9 +71,3 @@ def _created(plane: ControlPlaneHarness, document: dict[str, object]) -> bool:
 
 def _seeds() -> list[dict[str, dict[str, object]]]:
     return [each for each in seeds.documents() if each["kind"] == "OVNChassis"]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -1,18 +1,23 @@
 """The orchestrator: one ControlPlane object becomes everything else."""
 
 from cobaltcore.api.controlplane import KIND
-from cobaltcore.engine import unserved
+from cobaltcore.engine import optioncheck, unserved
 from cobaltcore.engine.context import Context
 from cobaltcore.engine.operator import Operator
-from cobaltcore.operators.controlplane import advice, incumbent
+from cobaltcore.operators.controlplane import advice, incumbent, options
 from cobaltcore.operators.controlplane.planner import ControlPlanePlanner
+from cobaltcore.runtime import admission
 from cobaltcore.runtime.admission import Webhooks
 
 
 def _webhooks(context: Context, table: Webhooks) -> None:
     planes = context.cluster.informer(KIND).objects
     # The reconciler reports a second ControlPlane that is created while the webhook is down.
-    table.validating(KIND, incumbent.validation(planes, advice.warnings), optional=True)
+    checks = admission.in_turn(
+        incumbent.validation(planes, advice.warnings), optioncheck.validation(options.problems)
+    )
+    table.validating(KIND, checks, optional=True)
+    optioncheck.register(table)
     unserved.register(table)
 
 

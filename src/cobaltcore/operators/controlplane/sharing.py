@@ -8,7 +8,7 @@ from cobaltcore.api.blocks import (
     KeystoneAuth,
     Policy,
 )
-from cobaltcore.api.toggles import ServiceToggle
+from cobaltcore.api.toggles import ImageOverride, ServiceToggle
 from cobaltcore.operators.controlplane import certificates, identity, users
 from cobaltcore.operators.controlplane.view import View
 
@@ -25,10 +25,11 @@ def login(view: View, service: str) -> KeystoneAuth:
 
 def image(view: View, service: str) -> Image:
     """The image of the release, or what the user configured instead."""
-    release = view.image(service)
-    override = view.toggle(service).image
-    if override is None:
-        return release
+    return overridden(view.image(service), view.toggle(service).image or ImageOverride())
+
+
+def overridden(release: Image, override: ImageOverride) -> Image:
+    """The image of a release with what the user configured in place of parts of it."""
     tag = None if override.digest else override.tag or release.tag
     return Image(
         repository=override.repository or release.repository, tag=tag, digest=override.digest
