@@ -33,6 +33,8 @@ FAST_PASSWORD_HASHES = {"identity": {"password_hash_rounds": "4"}}
 """All passwords are long and random, so a low bcrypt cost makes logins faster at no risk."""
 SMALL_VNI_RANGE = {"ml2_type_geneve": {"vni_ranges": "1:1000"}}
 """Every Neutron process iterates over all VNIs at its start."""
+PING = {"name": "net.ipv4.ping_group_range", "value": "0 2147483647"}
+"""Lets every user of a pod ping, without a capability."""
 SERVICES = ("keystone", "glance", "placement", "nova", "neutron", "cinder")
 
 
@@ -86,11 +88,13 @@ def toolbox(images: Mapping[str, str]) -> Iterator[Desired]:
         security=security,
     )
     pod = Pod(containers=[client], init_containers=[guest], labels=labels, grace_period_seconds=1)
+    template = pod.template()
+    template["spec"]["securityContext"]["sysctls"] = [PING]
     spec = {
         "replicas": 1,
         "selector": {"matchLabels": names.selector("toolbox", TOOLBOX.name)},
         "strategy": {"type": "Recreate"},
-        "template": pod.template(),
+        "template": template,
     }
     yield _object(kubernetes.DEPLOYMENT, TOOLBOX, spec, labels)
 
