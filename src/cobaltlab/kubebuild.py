@@ -3,8 +3,9 @@
     $XDG_CACHE_HOME/cobaltcore/kube/<key>/kube        and a link per program: kubectl, etcd, ...
     $XDG_CACHE_HOME/cobaltcore/coredns/<key>/coredns
     $XDG_CACHE_HOME/cobaltcore/kwok/<key>/kwok        and kwok-stages; tests simulate nodes with it
+    $XDG_CACHE_HOME/cobaltcore/helm/<key>/helm        tests of the charts run it
 
-`python -m cobaltlab.kubebuild [kube|coredns|kwok]` prints the path of the binary. An interrupted
+`python -m cobaltlab.kubebuild [kube|coredns|kwok|helm]` prints the path of the binary. An interrupted
 build resumes, because Go caches every compiled package.
 """
 
@@ -28,6 +29,7 @@ from cobaltlab import errors, gobuild, gotoolchain, progress
 KEYS_KEPT = 3
 
 _VERSION_PACKAGE = "k8s.io/component-base/version"
+_HELM = ("helm.sh/helm/v3", "k8s.io/client-go")
 _KUBERNETES = re.compile(r"^\s*k8s\.io/kubernetes (v(\d+)\.(\d+)\.\S+)$", re.MULTILINE)
 
 
@@ -37,12 +39,14 @@ class Target:
 
     name: str
     module: str
-    programs: Sequence[str]
+    programs: Sequence[str] = ()
+    upstream: str = ""
+    """The main package, if it is one of a required module."""
 
     @property
     def package(self) -> str:
         """The main package."""
-        return f"./cmd/{self.name}"
+        return self.upstream or f"./cmd/{self.name}"
 
 
 KUBE = Target(
@@ -58,9 +62,10 @@ KUBE = Target(
         "kubelet",
     ),
 )
-COREDNS = Target("coredns", module="", programs=())
+COREDNS = Target("coredns", module="")
 KWOK = Target("kwok", module="kwok", programs=("kwok-stages",))
-TARGETS: Mapping[str, Target] = {target.name: target for target in (KUBE, COREDNS, KWOK)}
+HELM = Target("helm", module="helm", upstream="helm.sh/helm/v3/cmd/helm")
+TARGETS: Mapping[str, Target] = {target.name: target for target in (KUBE, COREDNS, KWOK, HELM)}
 
 
 def sources_directory() -> Path:
@@ -100,6 +105,18 @@ def version_flags(go_mod: str, *, released: str) -> str:
         "buildDate": released,
     }
     return " ".join(f"-X {_VERSION_PACKAGE}.{name}={value}" for name, value in values.items())
+
+
+def helm_flags(go_mod: str) -> str:
+    """Linker flags of Helm: its version, and the Kubernetes that charts are rendered for offline."""
+    helm, kubernetes = (re.search(rf"^\s*{name} (v\S+)", go_mod, re.MULTILINE) for name in _HELM)
+    if not helm or not kubernetes:
+        raise errors.LabError(f"go.mod does not require {' and '.join(_HELM)}")
+    minor = kubernetes[1].split(".")[1]
+    values = {"internal/version.version": helm[1]}
+    for package in ("pkg/chartutil", "pkg/lint/rules"):
+        values |= {f"{package}.k8sVersionMajor": "1", f"{package}.k8sVersionMinor": minor}
+    return " ".join(f"-X {_HELM[0]}/{name}={value}" for name, value in values.items())
 
 
 def cache_key(module: Path, *, go: gotoolchain.Version, machine: str) -> str:
@@ -188,6 +205,8 @@ class Builder:
         reporter.finish(f"done with {go}, {megabytes:.0f} MB: {final}")
 
     def _linker_flags(self, run: gobuild.GoBuild) -> str:
+        if self.target is HELM:
+            return f"-s -w {helm_flags((self.module / 'go.mod').read_text())}"
         if self.target is not KUBE:
             return "-s -w"
         moment = '{{.Time.Format "2006-01-02T15:04:05Z"}}'

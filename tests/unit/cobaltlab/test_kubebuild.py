@@ -69,6 +69,16 @@ def test_version_flags_carry_the_pinned_release() -> None:
     assert "k8s.io/component-base/version.buildDate=2026-02-10T12:53:36Z" in flags
 
 
+def test_helm_renders_for_the_kubernetes_of_its_client() -> None:
+    module = "module m\n\thelm.sh/helm/v3 v3.22.0\n\tk8s.io/client-go v0.37.0 // indirect\n"
+    flags = kubebuild.helm_flags(module).split()
+
+    assert "helm.sh/helm/v3/internal/version.version=v3.22.0" in flags
+    assert "helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=37" in flags
+    with pytest.raises(errors.LabError, match=r"does not require helm\.sh/helm/v3"):
+        kubebuild.helm_flags(GO_MOD)
+
+
 def test_kubernetes_version_fails_when_nothing_is_pinned() -> None:
     with pytest.raises(errors.LabError, match=r"does not require k8s\.io/kubernetes"):
         kubebuild.kubernetes_version("module m\n\nreplace k8s.io/kubernetes => ../k\n")
@@ -97,7 +107,9 @@ def test_cache_directory_follows_the_environment(
 def test_unknown_target_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert kubebuild.main(["kube", "cube"]) == 2
 
-    assert capsys.readouterr().err == "unknown targets: cube; known targets: kube coredns kwok\n"
+    assert (
+        capsys.readouterr().err == "unknown targets: cube; known targets: kube coredns kwok helm\n"
+    )
 
 
 @pytest.mark.parametrize(
