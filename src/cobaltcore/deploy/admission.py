@@ -1,10 +1,10 @@
 """ValidatingAdmissionPolicies: what operators would refuse to run is refused when it is written. Pure.
 
-They hold without the operators, and name the field. The operators check the pods themselves as well
+What they allow are values of the installation. They hold without the operators, and name the field. The operators check the pods themselves as well
 (`engine/podpolicy.py`), because specs of other kinds lead to such pods as well.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from cobaltcore.api import neutron, nova, ovn
@@ -12,7 +12,7 @@ from cobaltcore.api.foreign.kubernetes import (
     VALIDATING_ADMISSION_POLICY,
     VALIDATING_ADMISSION_POLICY_BINDING,
 )
-from cobaltcore.engine.podpolicy import PodPolicy
+from cobaltcore.deploy.symbols import place
 from cobaltcore.runtime.meta import Desired, Kind, Object
 from cobaltcore.runtime.webhook_objects import NAMESPACE_LABEL
 
@@ -37,15 +37,20 @@ KINDS = (
 )
 
 
-def objects(policy: PodPolicy, namespace: str = "") -> Iterator[Desired]:
-    """One policy for each kind, and its binding; for objects of all namespaces or of one."""
+_REGISTRIES = place("celpaths", "allowedRegistries")
+_REGISTRY_WORDS = place("words", "allowedRegistries")
+_LABELS = place("cel", "allowedNodeLabels")
+_LABEL_WORDS = place("words", "allowedNodeLabels")
+
+
+def objects(served: Container[Kind], namespace: str = "") -> Iterator[Desired]:
+    """A policy and its binding for each of those kinds; for objects of all namespaces or of one."""
     for fields in KINDS:
+        if fields.kind not in served:
+            continue
         name = f"{fields.kind.plural}.{fields.kind.group}"
         metadata = {"name": f"{name}.{namespace}" if namespace else name}
-        rules = [
-            *(_image(path, policy) for path in fields.images),
-            *(_selector(path, policy) for path in fields.selectors),
-        ]
+        rules = [*map(_image, fields.images), *map(_selector, fields.selectors)]
         spec = {
             "failurePolicy": "Fail",
             "matchConstraints": _matches(fields.kind, namespace),
@@ -73,22 +78,21 @@ def _matches(kind: Kind, namespace: str) -> Object:
     }
 
 
-def _image(path: str, policy: PodPolicy) -> Object:
-    allowed = _list([f"{each.rstrip('/')}/" for each in policy.registries])
+def _image(path: str) -> Object:
     named = f"object.spec.{path}.repository"
     return {
-        "expression": f"{_unset(path)} || {allowed}.exists(each, {named}.startsWith(each))",
-        "message": f"spec.{path}.repository: must be in {_words(policy.registries)}, the "
+        "expression": f"{_unset(path)} || {_REGISTRIES}.exists(each, {named}.startsWith(each))",
+        "message": f"spec.{path}.repository: must be in {_REGISTRY_WORDS}, the "
         "registries that the operator allows for programs with rights over nodes",
     }
 
 
-def _selector(path: str, policy: PodPolicy) -> Object:
-    selector, allowed = f"object.spec.{path}", _list(policy.node_labels)
+def _selector(path: str) -> Object:
+    selector = f"object.spec.{path}"
     return {
         "expression": f"{_unset(path)} || {selector}.size() == 0 || {selector}.exists(key, "
-        f"key in {allowed} || (key + '=' + {selector}[key]) in {allowed})",
-        "message": f"spec.{path}: must ask for {_words(policy.node_labels)}, the labels of nodes "
+        f"key in {_LABELS} || (key + '=' + {selector}[key]) in {_LABELS})",
+        "message": f"spec.{path}: must ask for {_LABEL_WORDS}, the labels of nodes "
         "that the operator allows for programs with rights over nodes",
     }
 
@@ -99,12 +103,3 @@ def _unset(path: str) -> str:
     return " || ".join(
         f"!has(object.spec.{'.'.join(parts[: end + 1])})" for end in range(len(parts))
     )
-
-
-def _list(values: tuple[str, ...] | list[str]) -> str:
-    quoted = (each.replace("\\", "\\\\").replace("'", "\\'") for each in values)
-    return "[" + ", ".join(f"'{each}'" for each in quoted) + "]"
-
-
-def _words(values: tuple[str, ...]) -> str:
-    return " or ".join(values) or "none: nothing is allowed"

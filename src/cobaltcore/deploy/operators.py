@@ -1,101 +1,90 @@
-"""All objects that run the operators in a cluster, except CRDs. Pure.
+"""All objects that run the operators in a cluster, except CRDs, with places for values. Pure.
 
-The webhook configurations are not among them: operators register their webhooks when they start,
-with the CA bundle of the certificate that they keep in a Secret.
+Charts, `cobalt manifests`, `cobalt install` and the lab render the same parts. The webhook
+configurations are not among them: operators register their webhooks when they start, with the CA
+bundle of the certificate that they keep in a Secret.
 """
 
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 
+from cobaltcore.api import crd
+from cobaltcore.api.foreign.kubernetes import CUSTOM_RESOURCE_DEFINITION, SERVICE_ACCOUNT
 from cobaltcore.api.foreign.kubernetes import NAMESPACE as NAMESPACE_KIND
-from cobaltcore.api.foreign.kubernetes import SERVICE
-from cobaltcore.deploy import admission, processes, rbac, workload
+from cobaltcore.deploy import admission, processes, symbols, workload_parts
 from cobaltcore.deploy.processes import OperatorProcess
-from cobaltcore.engine import releases
-from cobaltcore.engine.desired.placement import Placement
-from cobaltcore.engine.podpolicy import PodPolicy
+from cobaltcore.deploy.symbols import Part, Scope, Value
+from cobaltcore.deploy.values import Installation, defaults, merge
 from cobaltcore.runtime.meta import Desired
 
 NAME = processes.ALL
 NAMESPACE = "c5c3-system"
-WEBHOOK_PORT = 9443
-
-
-def default_image() -> str:
-    """The image of this version of the product."""
-    return f"{releases.REGISTRY}/cobaltcore:{version('cobaltcore')}"
+WEBHOOK_PORT = workload_parts.WEBHOOK_PORT
 
 
 def objects(
-    *,
-    namespace: str,
-    image: str,
-    running: Sequence[OperatorProcess] | None = None,
-    pods: PodPolicy | None = None,
-    watched: str = "",
+    installation: Installation, running: Sequence[OperatorProcess] | None = None
 ) -> Iterator[Desired]:
-    """Namespace, RBAC, policies, webhook Services and Deployments, in the order to create them.
+    """Namespace, RBAC, policies, Services and Deployments, in the order to create them.
 
-    With `watched` they serve that namespace only. It must exist: what is printed here can be
-    deleted without it.
+    A namespace that is watched must exist: what is printed here can be deleted without it.
     """
+    check(installation)
     running = running or processes.one_each()
-    if namespace != watched:
-        yield namespace_object(namespace)
-    for each in running:
-        yield from each.access(namespace, watched)
-    yield from admission.objects(pods or PodPolicy(), watched)
-    for each in running:
-        yield from workloads(each, namespace=namespace, image=image, pods=pods, watched=watched)
+    common = installation.of()
+    if common is None or common["watchNamespace"] != installation.namespace:
+        yield namespace_object(installation.namespace)
+    for process in running:
+        if (values := installation.of(process.operator)) is not None:
+            yield from symbols.render(parts(process), Scope(installation.namespace, values))
+
+
+def check(installation: Installation) -> None:
+    """Raise unless its values are valid."""
+    installation.check(each.operator for each in processes.one_each())
+
+
+def crds(installation: Installation) -> Iterator[Desired]:
+    """The CRDs of all kinds, unless the values leave them out."""
+    check(installation)
+    values = merge(defaults(), installation.settings)
+    for manifest in crd.manifests() if values["crds"]["install"] else ():
+        body = {"metadata": manifest["metadata"], "spec": manifest["spec"]}
+        yield Desired(CUSTOM_RESOURCE_DEFINITION, body)
 
 
 def namespace_object(name: str) -> Desired:
     return Desired(NAMESPACE_KIND, {"metadata": {"name": name}})
 
 
-def workloads(
-    process: OperatorProcess,
-    *,
-    namespace: str,
-    image: str,
-    placement: Placement | None = None,
-    pods: PodPolicy | None = None,
-    watched: str = "",
-) -> Iterator[Desired]:
-    """The Service of a process's webhooks, if it has any, and the Deployment behind it."""
-    arguments = ["run", *process.arguments]
-    if watched:
-        arguments.append(f"--watch-namespace={watched}")
-    if process.webhook_service:
-        yield _webhook_service(process, namespace)
-        arguments += [
-            f"--webhook-service={namespace}/{process.webhook_service}",
-            f"--webhook-port={WEBHOOK_PORT}",
-        ]
-    yield workload.deployment(
-        workload.Process(
-            name=process.name,
-            namespace=namespace,
-            image=image,
-            arguments=[*arguments, *_limits(pods or PodPolicy())],
-            placement=placement or Placement(),
-        )
-    )
+def parts(process: OperatorProcess) -> list[Part]:
+    """The parts of one process."""
+    return [*access(process), *_policies(process), *workload_parts.of(process)]
 
 
-def _limits(pods: PodPolicy) -> Iterator[str]:
-    """Arguments for what differs from the default."""
-    if pods.registries != PodPolicy().registries:
-        yield f"--allowed-registries={','.join(pods.registries)}"
-    if pods.node_labels != PodPolicy().node_labels:
-        yield f"--allowed-node-labels={','.join(pods.node_labels)}"
+def access(process: OperatorProcess) -> Iterator[Part]:
+    """Its account and what that may do, in all namespaces or in one."""
+    account = symbols.place("account", process.name)
+    everywhere = list(process.access(symbols.NAMESPACE, account=account))
+    in_one = list(process.access(symbols.NAMESPACE, symbols.WATCHED, account=account))
+    for each in everywhere:
+        if each.kind == SERVICE_ACCOUNT:
+            yield Part(_annotated(each), ("serviceAccount.create",))
+        else:
+            yield Part(each, () if each in in_one else ("!watchNamespace",))
+    for each in in_one:
+        if each not in everywhere:
+            yield Part(each, ("watchNamespace",))
 
 
-def _webhook_service(process: OperatorProcess, namespace: str) -> Desired:
-    labels = {rbac.LABEL: process.name}
-    spec = {
-        "selector": labels,
-        "ports": [{"name": "webhooks", "port": 443, "targetPort": WEBHOOK_PORT}],
-    }
-    metadata = {"name": process.webhook_service, "namespace": namespace, "labels": labels}
-    return Desired(SERVICE, {"metadata": metadata, "spec": spec})
+def _annotated(account: Desired) -> Desired:
+    annotations = Value("serviceAccount.annotations", optional=True)
+    metadata = {**account.body["metadata"], "annotations": annotations}
+    return account._replace(body={"metadata": metadata})
+
+
+def _policies(process: OperatorProcess) -> Iterator[Part]:
+    served = {kind for each in process.operators for kind in each.rights.serves}
+    for each in admission.objects(served):
+        yield Part(each, ("!watchNamespace",))
+    for each in admission.objects(served, symbols.WATCHED):
+        yield Part(each, ("watchNamespace",))

@@ -30,21 +30,29 @@ class OperatorProcess:
     """Operators that it runs; none: all."""
 
     @property
+    def operator(self) -> str:
+        """Name of its only operator; empty if it has all."""
+        return self.arguments[0] if self.arguments else ""
+
+    @property
     def webhook_service(self) -> str:
         """The Service in front of its webhooks; empty if it has none."""
         return f"{self.identity}-webhooks" if self._has_webhooks() else ""
 
-    def access(self, namespace: str, watched: str = "") -> Iterator[Desired]:
+    def access(self, namespace: str, watched: str = "", *, account: str = "") -> Iterator[Desired]:
         """Its ServiceAccount and what that may do: in all namespaces, or in the watched one."""
+        account = account or self.name
         own: list[Rule] = [*rbac.named(LEASE, self.identity)]
         roles = list(self._cluster_roles(watched))
         if self.webhook_service:
             name = f"{self.identity}.{watched}" if watched else self.identity
             roles.append(rbac.webhook_role(name))
             own += rbac.named(SECRET, f"{self.identity}-webhooks")
-        yield from rbac.account(self.name, namespace, roles, own=own)
+        yield from rbac.account(self.name, namespace, roles, own=own, account=account)
         for each in self.operators if watched else ():
-            yield from rbac.roles_in(watched, each, account=self.name, namespace=namespace)
+            yield from rbac.roles_in(
+                watched, each, process=self.name, account=account, namespace=namespace
+            )
 
     def _cluster_roles(self, watched: str) -> Iterator[Desired]:
         for each in self.operators:

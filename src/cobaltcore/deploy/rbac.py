@@ -31,16 +31,22 @@ LABEL = "c5c3.io/platform"
 
 
 def account(
-    name: str, namespace: str, roles: Iterable[Desired], *, own: Iterable[Rule] | None = None
+    name: str,
+    namespace: str,
+    roles: Iterable[Desired],
+    *,
+    own: Iterable[Rule] | None = None,
+    account: str = "",
 ) -> Iterator[Desired]:
     """A ServiceAccount with ClusterRoles, and a Role for `own`: by default Leases and Secrets."""
+    account = account or name
     metadata = {"name": name, "namespace": namespace, "labels": {LABEL: name}}
-    yield Desired(SERVICE_ACCOUNT, {"metadata": metadata})
+    yield Desired(SERVICE_ACCOUNT, {"metadata": {**metadata, "name": account}})
     if own is None:
         verbs = ("create", "get", "update")
         own = [Rule(kind.group, (kind.plural,), verbs) for kind in (LEASE, SECRET)]
     yield Desired(ROLE, {"metadata": metadata, "rules": rights.rules_of(own)})
-    subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
     yield Desired(ROLE_BINDING, {"metadata": metadata, **_bind(ROLE, name, subject)})
     for role in roles:
         role_name = role.body["metadata"]["name"]
@@ -70,14 +76,16 @@ def cluster_role_of_namespaced(each: Operator) -> Desired | None:
     return rights.in_namespace(f"{_role_name(each)}:nodes", each.rights, kinds_watched_by(each))[1]
 
 
-def roles_in(watched: str, each: Operator, *, account: str, namespace: str) -> Iterator[Desired]:
+def roles_in(
+    watched: str, each: Operator, *, process: str, account: str, namespace: str
+) -> Iterator[Desired]:
     """What one operator may do in the namespace that it serves."""
     rules, _ = rights.in_namespace("", each.rights, kinds_watched_by(each))
     name = _role_name(each)
-    metadata = {"name": name, "namespace": watched, "labels": {LABEL: account}}
+    metadata = {"name": name, "namespace": watched, "labels": {LABEL: process}}
     yield Desired(ROLE, {"metadata": metadata, "rules": rules})
     subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
-    binding = {**metadata, "name": f"{name}:{namespace}:{account}"}
+    binding = {**metadata, "name": f"{name}:{namespace}:{process}"}
     yield Desired(ROLE_BINDING, {"metadata": binding, **_bind(ROLE, name, subject)})
 
 
@@ -95,16 +103,24 @@ def kinds_watched_by(each: Operator) -> set[Kind]:
 
 
 def webhook_role(name: str) -> Desired:
-    """Keeping the two webhook configurations of that name."""
+    """Keeping the two webhook configurations of that name, which the role owns."""
     kinds = (MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONFIGURATION)
-    rule = Rule(
-        kinds[0].group,
-        tuple(kind.plural for kind in kinds),
-        ("create", "delete", "get", "patch"),
-        (name,),
+    role = webhook_role_name(name)
+    rules = (
+        Rule(
+            kinds[0].group,
+            tuple(kind.plural for kind in kinds),
+            ("create", "delete", "get", "patch"),
+            (name,),
+        ),
+        Rule(CLUSTER_ROLE.group, (CLUSTER_ROLE.plural,), ("get",), (role,)),
     )
-    body = {"metadata": {"name": f"cobalt:webhooks:{name}"}, "rules": rights.rules_of([rule])}
-    return Desired(CLUSTER_ROLE, body)
+    return Desired(CLUSTER_ROLE, {"metadata": {"name": role}, "rules": rights.rules_of(rules)})
+
+
+def webhook_role_name(registration: str) -> str:
+    """The ClusterRole that allows a registration of webhooks."""
+    return f"cobalt:webhooks:{registration}"
 
 
 def watched_kinds(cluster: Cluster, controllers: Iterable[Controller]) -> set[Kind]:

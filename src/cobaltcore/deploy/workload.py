@@ -15,6 +15,7 @@ from cobaltcore.engine.desired.probes import HttpGet, Probe, Probes
 from cobaltcore.runtime.meta import Desired
 
 HEALTH_PORT = 8080
+LEADER_ELECT = "--leader-elect"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ def _container(process: Process) -> Container:
         command=[
             "cobalt",
             *process.arguments,
-            "--leader-elect",
+            LEADER_ELECT,
             "--health-host=0.0.0.0",
             f"--health-port={HEALTH_PORT}",
             "--log-format=json",

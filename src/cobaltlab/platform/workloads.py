@@ -2,8 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from cobaltcore.deploy import operators as product
-from cobaltcore.deploy import processes, workload
+from cobaltcore.deploy import processes, symbols, workload, workload_parts
+from cobaltcore.deploy.symbols import Scope
+from cobaltcore.deploy.values import Installation, image_of
 from cobaltcore.engine.desired.placement import EVERY_TAINT, Placement
 from cobaltcore.runtime.meta import Desired
 from cobaltlab import manifests
@@ -20,10 +24,15 @@ def namespace() -> Desired:
 
 def operators(image: str) -> Iterator[Desired]:
     """Deployment and Services of the operators, on the control plane node."""
+    settings = {
+        "image": image_of(image),
+        "replicaCount": 1,
+        "nodeSelector": dict(_PLACEMENT.node_selector or {}),
+        "tolerations": msgspec.to_builtins(list(EVERY_TAINT)),
+    }
     for process in processes.one_for_all():
-        yield from product.workloads(
-            process, namespace=rbac.NAMESPACE, image=image, placement=_PLACEMENT
-        )
+        found = Installation(rbac.NAMESPACE, settings).of(process.operator)
+        yield from symbols.render(workload_parts.of(process), Scope(rbac.NAMESPACE, found or {}))
 
 
 def providers(image: str, servers: Mapping[str, str]) -> Iterator[Desired]:

@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from cobaltcore.api import crd
-from cobaltcore.deploy import admission
-from cobaltcore.engine.podpolicy import PodPolicy
+from cobaltcore.deploy import admission, symbols
+from cobaltcore.deploy.symbols import Part, Scope
+from cobaltcore.deploy.values import defaults, merge
 from tests.support import objects, structural
 from tests.support.control_plane import ControlPlaneHarness, HttpError
 
@@ -38,17 +39,20 @@ def guarded() -> Iterator[ControlPlaneHarness]:
     """An API server where the policies are in force."""
     with ControlPlaneHarness() as plane:
         plane.install_crds(crd.manifests())
-        _install(plane, PodPolicy())
+        _install(plane)
         namespace = plane.create_namespace("ready")
         bad = _example("Nova", namespace, {"spec.image": EVIL})
         plane.wait_until(lambda: _refusal(plane, bad) != "", what="the policies are in force")
         yield plane
 
 
-def _install(plane: ControlPlaneHarness, policy: PodPolicy) -> None:
+def _install(plane: ControlPlaneHarness, **lists: list[str]) -> None:
+    scope = Scope("", merge(defaults(), lists))
+    served = [fields.kind for fields in admission.KINDS]
+    parts = [Part(each) for each in admission.objects(served)]
     manifests = (
         {"apiVersion": each.kind.api_version, "kind": each.kind.kind, **each.body}
-        for each in admission.objects(policy)
+        for each in symbols.render(parts, scope)
     )
     plane.kubectl("apply", "--server-side", "-f", "-", input=yaml.safe_dump_all(manifests))
 
@@ -105,10 +109,12 @@ def test_lists_are_those_of_the_settings(guarded: ControlPlaneHarness) -> None:
     changes = {"spec.image": image, "spec.compute": {"libvirtImage": image}}
     wanted = _example("Nova", "default", changes)
     wanted["spec"]["compute"]["nodeSelector"] = {"a": "b"}
-    _install(guarded, PodPolicy(("it's.example", "mirror.example/its"), ("a=b",)))
+    _install(
+        guarded, allowedRegistries=["its.example", "mirror.example/its"], allowedNodeLabels=["a=b"]
+    )
     try:
         guarded.wait_until(lambda: _refusal(guarded, wanted) == "", what="the new lists hold")
         other = objects.changed(wanted, {"spec.compute.nodeSelector": {"a": "c"}})
         assert "spec.compute.nodeSelector" in _refusal(guarded, other)
     finally:
-        _install(guarded, PodPolicy())
+        _install(guarded)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cobaltcore.deploy import operators
+from cobaltcore.deploy.values import Installation
 from cobaltcore.engine import registry
 
 WATCHED = "team"
@@ -12,8 +13,8 @@ WIDE = {"nodes", "nodes/finalizers"}
 
 
 def bodies(kind: str, *, namespace: str = "platform") -> list[Mapping[str, Any]]:
-    found = operators.objects(namespace=namespace, image="r.example/c:1", watched=WATCHED)
-    return [each.body for each in found if each.kind.kind == kind]
+    installation = Installation(namespace, {"watchNamespace": WATCHED})
+    return [each.body for each in operators.objects(installation) if each.kind.kind == kind]
 
 
 def test_cluster_roles_allow_nothing_that_is_in_a_namespace() -> None:
