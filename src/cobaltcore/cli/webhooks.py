@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from cobaltcore.cli import errors, process
+from cobaltcore.deploy import rbac
 from cobaltcore.runtime.admission import Webhooks
 from cobaltcore.runtime.manager import Server
 from cobaltcore.runtime.meta import Key
@@ -27,6 +28,7 @@ def server(
     watched: str = arguments.watch_namespace
     if watched:
         registration = replace(registration, name=f"{name}.{watched}", namespace=watched)
+    registration = replace(registration, owner=rbac.webhook_role_name(registration.name))
     return WebhookService(session.client, table, registration, port=arguments.webhook_port)
 
 

@@ -1,7 +1,7 @@
 """Webhook configurations: the registration of a webhook server at the API server. Pure."""
 
 import base64
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -64,6 +64,7 @@ class Options:
     failure_policy: Literal["Fail", "Ignore"] = "Fail"
     timeout_seconds: int = 10
     labels: dict[str, str] = field(default_factory=dict)
+    owners: Sequence[Object] = ()
     namespace: str = ""
     """Objects of this namespace only; kinds without namespaces are never called for then."""
 
@@ -150,6 +151,8 @@ def _configuration(kind: Kind, name: str, entries: list[Object], options: Option
     metadata: Object = {"name": name}
     if options.labels:
         metadata["labels"] = dict(options.labels)
+    if options.owners:
+        metadata["ownerReferences"] = list(options.owners)
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,

@@ -21,6 +21,9 @@ from cobaltcore.runtime.webhook_identity import SECRET, Identity
 from cobaltcore.runtime.webhook_objects import Options, Service, Target
 
 MANAGER = "cobalt-webhooks"
+CLUSTER_ROLE = Kind(
+    "rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", namespaced=False
+)
 CHECK_INTERVAL = timedelta(minutes=10)
 RETRY_INTERVAL = timedelta(seconds=10)
 
@@ -39,6 +42,9 @@ class Registration:
     secret: Key
     namespace: str = ""
     """The namespace whose objects are reviewed; empty: all."""
+    owner: str = ""
+    """The ClusterRole that allows to register. Where it exists it owns the registration: removed
+    together, no write of an object waits for a webhook server that is gone."""
 
 
 class WebhookService:
@@ -144,7 +150,7 @@ class WebhookService:
 
     async def _register(self, identity: Identity) -> None:
         target = Target(self._registration.at, identity.bundle)
-        options = Options(namespace=self._registration.namespace)
+        options = Options(namespace=self._registration.namespace, owners=await self._owners())
         name = self._registration.name
         defaulting = self._webhooks.defaulting_functions
         validating = self._webhooks.validating_functions
@@ -158,6 +164,20 @@ class WebhookService:
                 name, validating, target, optional=self._webhooks.optional, options=options
             ),
         )
+
+    async def _owners(self) -> list[Object]:
+        name = self._registration.owner
+        try:
+            found = await self._client.get(CLUSTER_ROLE, Key("", name)) if name else None
+        except (
+            errors.NotFound,
+            errors.Forbidden,
+        ):  # installed otherwise, or by an earlier release
+            found = None
+        if found is None:
+            return []
+        kind = {"apiVersion": CLUSTER_ROLE.api_version, "kind": CLUSTER_ROLE.kind}
+        return [{**kind, "name": name, "uid": found["metadata"]["uid"]}]
 
     async def _configure(self, kind: Kind, configuration: Object) -> None:
         if configuration["webhooks"]:

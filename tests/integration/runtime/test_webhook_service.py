@@ -9,13 +9,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from cobaltcore.deploy import rbac as deploy_rbac
 from cobaltcore.runtime import certificates, webhook_identity
 from cobaltcore.runtime.admission import AdmissionRequest, Webhooks
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.clock import SystemClock
 from cobaltcore.runtime.meta import Key, Kind, Object
 from cobaltcore.runtime.webhook_objects import MUTATING, VALIDATING
-from cobaltcore.runtime.webhook_service import Registration, WebhookService
+from cobaltcore.runtime.webhook_service import CLUSTER_ROLE, Registration, WebhookService
 from cobaltlab.platform import rbac
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.operating import eventually
@@ -25,6 +26,7 @@ CONFIG_MAP = Kind("", "v1", "ConfigMap", "configmaps")
 SECRET = Kind("", "v1", "Secret", "secrets")
 NAME = "cobalt"
 SECRET_NAME = f"{NAME}-webhooks"
+OWNER = deploy_rbac.webhook_role_name(NAME)
 
 
 class ShiftedClock(SystemClock):
@@ -58,7 +60,9 @@ async def serving(
     webhooks = Webhooks()
     webhooks.defaulting(CONFIG_MAP, mark)
     secret = Key(rbac.NAMESPACE, SECRET_NAME)
-    registration = Registration(NAME, f"https://127.0.0.1:{port}", ["127.0.0.1"], secret)
+    registration = Registration(
+        NAME, f"https://127.0.0.1:{port}", ["127.0.0.1"], secret, owner=OWNER
+    )
     service = WebhookService(operator, webhooks, registration, port=port, clock=clock)
     await service.start()
     try:
@@ -116,6 +120,17 @@ async def test_the_api_server_asks_without_anybody_giving_a_certificate(
     async with serving(operator, port):
         again = await client.get(SECRET, Key(rbac.NAMESPACE, SECRET_NAME))
         assert again["data"] == kept["data"]
+
+
+@pytest.mark.usefixtures("cleanly")
+async def test_the_registration_is_removed_with_the_rights_to_it(
+    client: Client, operator: Client, port: int
+) -> None:
+    async with serving(operator, port):
+        configuration = await client.get(MUTATING, Key("", NAME))
+    role = await client.get(CLUSTER_ROLE, Key("", OWNER))
+    (owner,) = configuration["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"]) == ("ClusterRole", role["metadata"]["uid"])
 
 
 @pytest.mark.usefixtures("cleanly")
