@@ -1,0 +1,1 @@
+"""Helm charts of the operators, generated from the same parts as all manifests."""
