@@ -133,6 +133,8 @@ class Cell(Struct):
     label the nodes of all cells but the first with nova.c5c3.io/cell."""
     database: DatabaseName | None = None
     """Database of the cell. Unset: database.database for the first cell, nova_NAME for others."""
+    enabled: bool = True
+    """Start new servers in the cell. false restarts the scheduler; servers that exist run on."""
 
 
 OWN_DATABASES = "cells: every cell needs a database of its own, which nothing else uses"
@@ -268,7 +270,8 @@ class CellStatus(Struct):
     name: str
     """Name of the cell."""
     status: str | None = None
-    """Ready, or what is missing: ConductorNotReady, NoHypervisors, HypervisorsNotReady."""
+    """Ready, or what is missing: ConductorNotReady, NoHypervisors, HypervisorsNotReady. Disabled
+    if it is ready and gets no new servers."""
     compute_nodes: int | None = None
     """Hypervisors in the cell."""
 

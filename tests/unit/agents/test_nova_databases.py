@@ -3,13 +3,14 @@
 import importlib
 import json
 import sys
+from contextlib import nullcontext
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 PROGRAM = "cobaltcore.agents.nova.databases"
-CELL = {"name": "cell1", "database": "db", "transport": "mq", "variable": ""}
+CELL = {"name": "cell1", "database": "db", "transport": "mq", "variable": "", "enabled": True}
 WANTED = {"cell0": "zero", "cells": [CELL]}
 
 
@@ -19,6 +20,7 @@ class Nova:
     def __init__(self) -> None:
         self.calls: list[Any] = []
         self.cells: list[str] = ["cell0"]
+        self.disabled: set[str] = set()
         self.code: int | None = None
         self.has_servers = False
 
@@ -30,7 +32,18 @@ class Nova:
         return call
 
     def mapping(self, name: str) -> SimpleNamespace:
-        return SimpleNamespace(name=name, uuid=f"uuid-{name}", is_cell0=lambda: name == "cell0")
+        found = SimpleNamespace(
+            name=name,
+            uuid=f"uuid-{name}",
+            is_cell0=lambda: name == "cell0",
+            disabled=name in self.disabled,
+        )
+        found.save = lambda: self.calls.append(("save", name, found.disabled))
+        return found
+
+    def records(self, kind: str) -> SimpleNamespace:
+        record = SimpleNamespace(destroy=lambda: self.calls.append(f"destroy {kind}"))
+        return SimpleNamespace(get_all=lambda _: [record])
 
     def delete(self, uuid: str, *, force: bool) -> int:
         self.calls.append(("delete_cell", uuid, force))
@@ -50,8 +63,15 @@ class Nova:
         nova, commands = ModuleType("nova"), ModuleType("nova.cmd")
         vars(nova).update(
             config=SimpleNamespace(parse_args=lambda *_, **__: None),
-            context=SimpleNamespace(get_admin_context=lambda: None),
-            objects=SimpleNamespace(register_all=lambda: None, CellMappingList=mappings),
+            context=SimpleNamespace(
+                get_admin_context=lambda: None, target_cell=lambda *_: nullcontext()
+            ),
+            objects=SimpleNamespace(
+                register_all=lambda: None,
+                CellMappingList=mappings,
+                ServiceList=self.records("service"),
+                ComputeNodeList=self.records("node"),
+            ),
         )
         vars(commands)["manage"] = manage
         return {"nova": nova, "nova.cmd": commands}
@@ -109,7 +129,19 @@ def test_another_cells_database_is_migrated_with_its_own_address(
 def test_a_cell_that_is_not_wanted_any_more_is_forgotten_with_its_hosts(nova: Nova) -> None:
     nova.cells += ["cell1", "old"]
     prepare(WANTED)
-    assert nova.calls[-1] == ("delete_cell", "uuid-old", True)
+    assert nova.calls[-3:] == [
+        ("delete_cell", "uuid-old", True), "destroy service", "destroy node",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_cell_gets_new_servers_or_none_as_it_is_wanted(nova: Nova, *, enabled: bool) -> None:
+    nova.cells.append("cell1")
+    if enabled:
+        nova.disabled.add("cell1")
+    wanted = {**WANTED, "cells": [{**CELL, "enabled": enabled}]}
+    prepare(wanted)
+    assert nova.calls[-1] == ("save", "cell1", not enabled)
 
 
 def test_a_cell_with_servers_stays(nova: Nova) -> None:

@@ -1,4 +1,4 @@
-"""Migrate Nova's databases to the release, map its cells and forget removed ones: JSON.
+"""Migrate Nova's databases to the release, map its cells, disable some, forget removed ones: JSON.
 
 The argument has the address of cell0's database and the cells. One process does all of it: whatever
 `nova-manage` does, most of its time is spent loading Nova.
@@ -40,8 +40,13 @@ def main(arguments: Sequence[str]) -> None:
                 transport_url=each["transport"],
             )
             expect(created, f"mapping cell {each['name']}")
-    for name in known.keys() - {each["name"] for each in wanted["cells"]}:
-        remove(cells, known[name])
+    names = {each["name"]: each["enabled"] for each in wanted["cells"]}
+    for cell in mapped():
+        if cell.name not in names:
+            remove(cells, cell)
+        elif cell.disabled == names[cell.name]:
+            cell.disabled = not names[cell.name]
+            cell.save()
 
 
 def mapped() -> list[Any]:
@@ -59,6 +64,13 @@ def remove(cells: manage.CellV2Commands, cell: Any) -> None:
             "cell in spec.cells again"
         )
     expect(code, f"removing cell {cell.name}")
+    # A cell that is added again with this database does not list what ran in it before.
+    with context.target_cell(context.get_admin_context(), cell) as inside:
+        for each in (
+            *objects.ServiceList.get_all(inside),
+            *objects.ComputeNodeList.get_all(inside),
+        ):
+            each.destroy()
 
 
 def migrate_another(address: str) -> None:

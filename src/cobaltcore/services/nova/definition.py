@@ -45,7 +45,7 @@ def workloads(scope: ServiceScope[NovaSpec]) -> tuple[Workload, ...]:
             readiness=("cobalt-agent", "ready", "nova", "service", "scheduler"),
             condition="SchedulerReady",
             settings=scope.spec.scheduler,
-            environment={"OS_DEFAULT__HOST": scope.named("scheduler").name},
+            environment={"OS_DEFAULT__HOST": scope.named("scheduler").name, **_cells(scope)},
         ),
         Workload(
             "api",
@@ -65,6 +65,12 @@ def workloads(scope: ServiceScope[NovaSpec]) -> tuple[Workload, ...]:
         *console.proxies(scope),
         *compute.workloads(scope),
     )
+
+
+def _cells(scope: ServiceScope[NovaSpec]) -> dict[str, str]:
+    """A scheduler reads only when it starts which cells get no new servers."""
+    disabled = [each.name for each in cells.cells(scope.spec) if not each.enabled]
+    return {"DISABLED_CELLS": ",".join(disabled)} if disabled else {}
 
 
 SERVICE = Service(

@@ -1,10 +1,11 @@
 import json
 from typing import Any, cast
 
-from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, SECRET
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, NODE, SECRET
 from cobaltcore.api.nova import CellStatus, NovaSpec
 from cobaltcore.engine.definition import ServiceScope
-from cobaltcore.services.nova.steps import cells
+from cobaltcore.runtime.meta import Kind, Object
+from cobaltcore.services.nova.steps import cells, hypervisor
 from tests.support import openstack, planning
 
 
@@ -75,6 +76,48 @@ def test_a_cell_is_ready_when_conductor_and_hypervisors_are() -> None:
     assert [reported(planning.scope(nova, *each))[0].status for each in seen] == [
         "ConductorNotReady", "NoHypervisors", "HypervisorsNotReady", "Ready",
     ]  # fmt: skip
+
+
+def test_a_cell_that_is_disabled_gets_no_new_servers() -> None:
+    conductor = (DEPLOYMENT, rollout("nova-conductor", {"replicas": 1}, readyReplicas=1))
+    agents = (DAEMON_SET, rollout("nova-compute", {}, desiredNumberScheduled=1, numberReady=1))
+    nova = planning.an_object("Nova", cells=[{"name": "cell1", "enabled": False}])
+    scope = planning.scope(nova, conductor, agents)
+    assert reported(scope)[0].status == "Disabled"
+    assert [each["enabled"] for each in wanted(scope)["cells"]] == [False]
+
+
+def node(name: str, cell: str = "") -> tuple[Kind, Object]:
+    labels = {"node-role.kubernetes.io/hypervisor": "", **({cells.LABEL: cell} if cell else {})}
+    addresses = [{"type": "InternalIP", "address": "192.0.2.1"}]
+    return NODE, {
+        "metadata": {"name": name, "labels": labels},
+        "status": {"addresses": addresses},
+    }
+
+
+def hosts(*nodes: tuple[Kind, Object]) -> tuple[list[str], str]:
+    """Arguments of the Job that maps hosts, and what is reported of it."""
+    nova = planning.an_object("Nova", cells=[{"name": "one"}, {"name": "two"}])
+    result = hypervisor.hosts_known(planning.scope(nova, *nodes))
+    commands = [
+        each.body["spec"]["template"]["spec"]["containers"][0]["command"]
+        for each in result.objects
+    ]
+    return (commands[0][3:] if commands else []), result.verdict.message
+
+
+def test_hypervisors_are_mapped_to_the_cell_of_their_label_or_the_first() -> None:
+    found, _ = hosts(node("c", "two"), node("b"), node("a", "one"))
+    assert found == ["a=one", "b=one", "c=two"]
+
+
+def test_a_hypervisor_of_no_cell_is_named() -> None:
+    found, message = hosts(node("a", "three"))
+    assert not found
+    assert message == (
+        "no hypervisor nodes; 'a' has the label nova.c5c3.io/cell=three of no cell in spec.cells"
+    )
 
 
 def test_a_reference_to_another_cluster_is_reported_as_not_followed() -> None:

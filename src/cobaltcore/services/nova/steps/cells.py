@@ -22,6 +22,7 @@ class Cell(NamedTuple):
     name: str
     database: str
     is_first: bool
+    enabled: bool
 
     @property
     def suffix(self) -> str:
@@ -54,7 +55,7 @@ def cells(spec: NovaSpec) -> list[Cell]:
     found = []
     for number, each in enumerate(spec.cells):
         default = f"nova_{each.name.replace('-', '_')}" if number else spec.database.database
-        found.append(Cell(each.name, each.database or default, not number))
+        found.append(Cell(each.name, each.database or default, not number, each.enabled))
     return found
 
 
@@ -120,7 +121,9 @@ def _state(scope: ServiceScope[NovaSpec], cell: Cell) -> str:
     hypervisors = workload.progress_on_nodes(agents)
     if not hypervisors.wanted:
         return "NoHypervisors"
-    return "Ready" if hypervisors.ready == hypervisors.wanted else "HypervisorsNotReady"
+    if hypervisors.ready < hypervisors.wanted:
+        return "HypervisorsNotReady"
+    return "Ready" if cell.enabled else "Disabled"
 
 
 def migration(scope: ServiceScope[NovaSpec]) -> tuple[str, ...]:
@@ -136,6 +139,7 @@ def migration(scope: ServiceScope[NovaSpec]) -> tuple[str, ...]:
                     scope, first if each.is_first else _virtual_host(first, each)
                 ),
                 "variable": "" if each.is_first else each.database_variable,
+                "enabled": each.enabled,
             }
             for each in cells(scope.spec)
         ],

@@ -12,7 +12,7 @@ from cobaltcore.engine.definition import Result, ServiceScope, Task
 from cobaltcore.engine.desired import libvirt, workload
 from cobaltcore.engine.verdict import Blocked, Ready, Waiting
 from cobaltcore.runtime.meta import Desired, Object
-from cobaltcore.services.nova.steps import claims
+from cobaltcore.services.nova.steps import cells, claims
 
 COMPONENT = "libvirt"
 CONFIG_DIR = "/etc/nova"
@@ -37,15 +37,23 @@ def libvirt_runs(scope: ServiceScope[NovaSpec]) -> Result:
 
 
 def hosts_known(scope: ServiceScope[NovaSpec]) -> Result:
-    """Have the hypervisors mapped to their cells; a node that comes later is another run."""
-    hosts = sorted(each["metadata"]["name"] for each in _nodes(scope))
+    """Have the hypervisors mapped to their cells; a node that comes later or moves is another run."""
+    known = [each.name for each in cells.cells(scope.spec)]
+    labelled = {each["metadata"]["name"]: _cell(each) or known[0] for each in _nodes(scope)}
+    hosts = [f"{name}={cell}" for name, cell in sorted(labelled.items()) if cell in known]
+    outside = [
+        f"{name!r} has the label {cells.LABEL}={cell} of no cell in spec.cells"
+        for name, cell in sorted(labelled.items())
+        if cell not in known
+    ]
     if not hosts:
-        return Result(Ready("NoHosts", "no hypervisor nodes"))
+        return Result(Ready("NoHosts", "; ".join(["no hypervisor nodes", *outside])))
     task = Task("hosts", ("cobalt-agent", "nova", "discover-hosts", *hosts))
     ran = jobs.run_once(scope, task, running="WaitingForHosts")
     if not isinstance(ran.verdict, Ready):
         return ran
-    return Result(Ready("HostsKnown", f"{len(hosts)} hosts"), ran.objects, ran.removals)
+    message = "; ".join([f"{len(hosts)} hosts", *outside])
+    return Result(Ready("HostsKnown", message), ran.objects, ran.removals)
 
 
 def image(scope: ServiceScope[NovaSpec]) -> Image:
@@ -79,6 +87,11 @@ def _nodes(scope: ServiceScope[NovaSpec]) -> list[Object]:
         for each in scope.observed.find(NODE, "every", "")
         if wanted <= (each["metadata"].get("labels") or {}).items() and _address(each)
     ]
+
+
+def _cell(node: Object) -> str:
+    """The cell that a node is labelled for; empty for the first."""
+    return str((node["metadata"].get("labels") or {}).get(cells.LABEL, ""))
 
 
 def _address(node: Object) -> str:
