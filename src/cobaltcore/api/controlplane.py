@@ -17,6 +17,7 @@ from cobaltcore.api.base import (
     Rule,
     Struct,
     Timestamp,
+    checked,
     list_map,
     list_set,
     resource,
@@ -136,6 +137,48 @@ class SecretStoreRef(Struct):
     """ClusterSecretStore, or SecretStore of the same namespace."""
 
 
+NamespaceName = Annotated[
+    str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
+]
+Cidr = Annotated[
+    str,
+    Meta(max_length=43, pattern=r"^[0-9A-Fa-f:.]{2,39}/[0-9]{1,3}$"),
+    checked(Rule("isCIDR(self)", "must be a network such as 192.0.2.0/24 or 2001:db8::/64")),
+]
+
+
+class NetworkPolicies(Struct):
+    """Who may connect to the pods of the control plane, as NetworkPolicies.
+
+    Only the calls that its parts need are admitted, and APIs and consoles from outside of the pod
+    network. A network plugin has to enforce them. Where Nodes have no podCIDRs every pod may call APIs
+    and consoles.
+    """
+
+    enabled: bool = True
+    """Create them. Pods that are not of this control plane are in none of them."""
+    client_namespaces: Annotated[list[NamespaceName], Meta(max_length=64), list_set()] | None = (
+        None
+    )
+    """Namespaces whose pods may call the APIs and consoles, for example that of a Gateway. In the
+    namespace of the ControlPlane pods with the label c5c3.io/openstack-client=true may."""
+    operator_namespaces: Annotated[list[NamespaceName], Meta(max_length=64), list_set()] = (
+        msgspec.field(
+            default_factory=lambda: [
+                "c5c3-system",
+                "mariadb-system",
+                "orc-system",
+                "rabbitmq-system",
+            ]
+        )
+    )
+    """Namespaces whose pods may reach everything but the inside of services: those of operators, and
+    of other control planes that use this one's OVN."""
+    node_networks: Annotated[list[Cidr], Meta(max_length=256), list_set()] | None = None
+    """Addresses of nodes besides those in their status, for network plugins that let them reach pods
+    from others, for example from a tunnel."""
+
+
 class Global(Struct):
     """Settings of all parts."""
 
@@ -148,6 +191,8 @@ class Global(Struct):
     """TLS of all endpoints. Without issuer or Secret the operator creates a CA. Unset: off."""
     monitoring: Monitoring | None = None
     """Metrics and alerts. Unset: off."""
+    network_policy: NetworkPolicies = NetworkPolicies()
+    """Who may connect to the pods of the control plane."""
     image_registry: ImageRepository = "ghcr.io/c5c3"
     """Where the images of all services come from: registry and path."""
     image_pull_secrets: PullSecrets | None = None

@@ -123,6 +123,10 @@ class OpenVSwitch(PodSettings):
     node has its module."""
 
 
+NB_PORT, SB_PORT = 6641, 6642
+"""Ports of the databases in their pods."""
+
+
 class ServicePort(Struct):
     """Service of a database, created by the operator."""
 
@@ -149,9 +153,9 @@ class NeutronIntegration(Struct):
         ),
     )
 
-    nb_connection: Connection = Connection(service=ServicePort(name="ovn-nb", port=6641))
+    nb_connection: Connection = Connection(service=ServicePort(name="ovn-nb", port=NB_PORT))
     """The northbound database, for Neutron."""
-    sb_connection: Connection = Connection(service=ServicePort(name="ovn-sb", port=6642))
+    sb_connection: Connection = Connection(service=ServicePort(name="ovn-sb", port=SB_PORT))
     """The southbound database, for Neutron and the hypervisors."""
 
 

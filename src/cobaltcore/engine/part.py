@@ -54,6 +54,15 @@ METADATA_SECRET = GeneratedSecret("metadata-proxy", names.METADATA_SECRET_KEY)
 
 
 @dataclass(frozen=True, slots=True)
+class Listener:
+    """A port of its pods, besides that of the API."""
+
+    port: int
+    public: bool = False
+    """Whether clients of the cloud reach it; otherwise only programs on nodes do."""
+
+
+@dataclass(frozen=True, slots=True)
 class CephAccess:
     """Pools that the service uses, as fields of `storage.ceph.pools`."""
 
@@ -131,6 +140,11 @@ class ServicePart(Generic[SpecT, SettingsT]):
     roles: tuple[str, ...] = ("admin", "service")
     """Roles of its user in the project `service`; none: it has no user."""
     uses_messaging: bool = False
+    messaging_from_nodes: bool = False
+    """Whether agents of it use the broker from the network of their node."""
+    calls: tuple[str, ...] = ()
+    """Services whose APIs its pods call, besides Keystone."""
+    listeners: tuple[Listener, ...] = ()
     secrets: tuple[GeneratedSecret, ...] = ()
     ceph: CephAccess | None = None
 

@@ -87,7 +87,12 @@ def toolbox(images: Mapping[str, str]) -> Iterator[Desired]:
         ],
         security=security,
     )
-    pod = Pod(containers=[client], init_containers=[guest], labels=labels, grace_period_seconds=1)
+    pod = Pod(
+        containers=[client],
+        init_containers=[guest],
+        labels={**labels, **names.OPENSTACK_CLIENT},
+        grace_period_seconds=1,
+    )
     template = pod.template()
     template["spec"]["securityContext"]["sysctls"] = [PING]
     spec = {

@@ -15,6 +15,8 @@ ENVIRONMENT = "environment"
 """Suffix of the Secret with options that must not be in a ConfigMap."""
 HYPERVISORS = {"node-role.kubernetes.io/hypervisor": ""}
 """Label of hypervisor nodes."""
+OPENSTACK_CLIENT = {"c5c3.io/openstack-client": "true"}
+"""Label of pods next to a control plane that call its APIs as clients from outside do."""
 CACHE_SECRET_KEY = "memcache_secret_key"  # noqa: S105 the name of a key
 METADATA_SECRET_KEY = "metadata_proxy_shared_secret"  # noqa: S105 the name of a key
 

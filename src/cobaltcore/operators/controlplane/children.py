@@ -7,6 +7,7 @@ from cobaltcore.api.credentials import AGGREGATE, ROTATION
 from cobaltcore.api.foreign import certmanager, eso, korc, mariadb, rabbitmq, rook, valkey
 from cobaltcore.api.foreign.kubernetes import (
     JOB,
+    NETWORK_POLICY,
     POD_DISRUPTION_BUDGET,
     SECRET,
     SERVICE,
@@ -28,6 +29,7 @@ CHILDREN = (
     # Passwords of data that stays are not deleted with the part that generated them.
     Child(SECRET, CONTENT, pruned=False),
     Child(JOB, OURS),
+    Child(NETWORK_POLICY, OURS),
     Child(certmanager.ISSUER, OPTIONAL),
     Child(certmanager.CERTIFICATE, OPTIONAL),
     Child(rook.CEPH_BLOCK_POOL, OPTIONAL),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from cobaltcore.api.controlplane import ControlPlane, ControlPlaneSpec, ControlPlaneStatus
 from cobaltcore.api.foreign import rook
-from cobaltcore.api.foreign.kubernetes import SECRET
+from cobaltcore.api.foreign.kubernetes import NODE, SECRET
 from cobaltcore.engine import graph, watches
 from cobaltcore.engine.desired import names
 from cobaltcore.engine.plan import Plan
@@ -13,6 +13,7 @@ from cobaltcore.engine.watches import CONTENT, OPTIONAL
 from cobaltcore.operators.controlplane import (
     identity,
     incumbent,
+    policies,
     report,
     teardown,
 )
@@ -38,6 +39,7 @@ class ControlPlanePlanner(Planner[View]):
         *(watches.labelled(child.kind, OPERATOR, child.scope) for child in CHILDREN),
         watches.referenced(SECRET, CONTENT),
         watches.pods(OPERATOR),
+        watches.everyone(NODE),
         watches.in_namespace(rook.CEPH_CLUSTER, OPTIONAL),
         incumbent.DELETIONS,
     )
@@ -54,13 +56,14 @@ class ControlPlanePlanner(Planner[View]):
             return conflict
         walk = graph.walk(PARTS, scope)
         verdict, conditions = report.conditions(walk)
-        wanted = {(each.kind, each.key) for each in (*walk.apply, *walk.expected)}
+        guards = list(policies.objects(scope))
+        wanted = {(each.kind, each.key) for each in (*guards, *walk.apply, *walk.expected)}
         off = teardown.disabled(scope)
         return Plan(
             verdict=verdict,
             conditions=conditions,
             status=report.status(scope, walk),
-            objects=walk.apply,
+            objects=[*guards, *walk.apply],
             links=walk.links,
             # Parts that are off share Secrets with others, and are deleted in order, not pruned.
             removals=[each for each in off.removals if (each.kind, each.key) not in wanted],

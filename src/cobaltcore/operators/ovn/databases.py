@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from cobaltcore.api.foreign.kubernetes import SERVICE, STATEFUL_SET
-from cobaltcore.api.ovn import OvnDatabase, ServicePort
+from cobaltcore.api.ovn import NB_PORT, SB_PORT, OvnDatabase, ServicePort
 from cobaltcore.api.pods import Resources
 from cobaltcore.engine.desired import containers, placement, workload
 from cobaltcore.engine.desired.containers import Container, Port
@@ -18,7 +18,7 @@ from cobaltcore.engine.desired.statefulset import Storage, stateful_set
 from cobaltcore.engine.desired.volumes import ClaimTemplate, Secret, Volume
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting
 from cobaltcore.operators.ovn import southbound
-from cobaltcore.operators.ovn.view import NB_PORT, SB_PORT, View
+from cobaltcore.operators.ovn.view import View
 from cobaltcore.runtime.meta import Desired, Key, Object
 
 DATA, TLS = "/var/lib/ovn", "/etc/ovn-tls"

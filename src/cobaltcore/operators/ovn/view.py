@@ -14,7 +14,6 @@ from cobaltcore.operators.ovn.southbound import Records
 from cobaltcore.runtime.meta import Key, Kind, Object
 
 OPERATOR = "ovn"
-NB_PORT, SB_PORT = 6641, 6642
 RECORDS = "southbound"
 """The probe that reads the southbound database."""
 

@@ -35,5 +35,6 @@ PART = ServicePart(
     needs=("rabbitmq", "ceph", "glance"),
     catalog=CatalogEntry("block-storage", "Volumes", "/v3"),
     uses_messaging=True,
+    calls=("glance", "nova", "barbican"),
     ceph=CephAccess("volumes", reads=("images",)),
 )

@@ -25,5 +25,6 @@ PART = ServicePart(
     needs=("rabbitmq", "ovn"),
     catalog=CatalogEntry("network", "Networks"),
     uses_messaging=True,
+    calls=("nova", "placement"),
     secrets=(METADATA_SECRET,),
 )

@@ -58,7 +58,7 @@ def workloads(scope: ServiceScope[NovaSpec]) -> tuple[Workload, ...]:
             "metadata",
             scope.spec.metadata.replicas,
             module="nova.wsgi.metadata",
-            port=8775,
+            port=metadata.PORT,
             settings=scope.spec.metadata,
             environment={**WSGI, "OS_DEFAULT__HOST": scope.named("metadata").name},
         ),

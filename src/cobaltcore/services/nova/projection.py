@@ -21,14 +21,16 @@ from cobaltcore.engine.part import (
     METADATA_SECRET,
     CatalogEntry,
     CephAccess,
+    Listener,
     Parent,
     ServicePart,
 )
+from cobaltcore.services.nova.steps import console, metadata
 
 
 def project(parent: Parent[NovaSettings]) -> NovaSpec:
     settings = parent.settings
-    console = settings.console or ConsoleSettings()
+    proxies = settings.console or ConsoleSettings()
     storage = EphemeralStorage()
     if parent.rbd is not None:
         storage = EphemeralStorage(backend="rbd", rbd=parent.rbd)
@@ -41,9 +43,9 @@ def project(parent: Parent[NovaSettings]) -> NovaSpec:
             shared_secret_ref=METADATA_SECRET.reference(),
         ),
         console=msgspec.structs.replace(
-            parent.workload(console, Console),
-            enabled=console.enabled,
-            public_endpoint=console.public_endpoint,
+            parent.workload(proxies, Console),
+            enabled=proxies.enabled,
+            public_endpoint=proxies.public_endpoint,
         ),
         compute=settings.compute or Compute(),
         database=NovaDatabase(**parent.database),
@@ -67,6 +69,9 @@ PART = ServicePart(
     needs=("rabbitmq", "ceph", "placement", "glance"),
     catalog=CatalogEntry("compute", "Servers", "/v2.1"),
     uses_messaging=True,
+    messaging_from_nodes=True,
+    calls=("placement", "glance", "neutron", "cinder", "barbican"),
+    listeners=(Listener(metadata.PORT), Listener(console.PORT, public=True)),
     secrets=(METADATA_SECRET,),
     # Snapshots of servers are written to the images' pool without a copy through Glance.
     ceph=CephAccess("ephemeral", writes=("volumes", "images")),

@@ -17,7 +17,8 @@ INFRASTRUCTURE = {
 
 
 def test_only_infrastructure_is_applied_when_nothing_is_ready() -> None:
-    assert applied(a_control_plane()) == INFRASTRUCTURE
+    found = {each for each in applied(a_control_plane()) if not each.startswith("NetworkPolicy/")}
+    assert found == INFRASTRUCTURE
 
 
 def test_keystone_and_services_start_when_database_and_cache_are_ready() -> None:

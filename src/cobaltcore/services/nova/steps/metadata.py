@@ -7,6 +7,7 @@ from cobaltcore.engine import access
 from cobaltcore.engine.definition import SecretNeed, ServiceScope
 from cobaltcore.engine.desired import names
 
+PORT = 8775
 KEYS = (names.METADATA_SECRET_KEY,)
 
 
