@@ -94,6 +94,15 @@ def options(of: ServiceScope[Any], file: str, name: str = "") -> dict[str, dict[
     return parsed(rendered(of, name).config_map.body["data"][file])
 
 
+def secret_options(of: ServiceScope[Any], name: str = "") -> dict[str, dict[str, str]]:
+    """The options with secret values, read back without their quotes."""
+    text = secret_texts(rendered(of, name).secrets)[configuration.SECRET_FILE]
+    return {
+        section: {option: value[1:-1] for option, value in options.items()}
+        for section, options in parsed(text).items()
+    }
+
+
 def parsed(text: str) -> dict[str, dict[str, str]]:
     """An INI file as it was rendered."""
     found: dict[str, dict[str, str]] = {}

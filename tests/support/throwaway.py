@@ -38,10 +38,7 @@ def render(scope: ServiceScope[KettleSpec]) -> Config:
     )
     return Config(
         {"kettle.conf": inifile.render(options)},
-        {
-            **oslo.database_environment(scope),
-            **oslo.login_environment(scope, "keystone_authtoken"),
-        },
+        inifile.merge(oslo.database_secrets(scope), oslo.token_secrets(scope)),
     )
 
 

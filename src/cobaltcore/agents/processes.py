@@ -3,16 +3,16 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 Word = str | Path
 
 
-def run(*command: Word, environment: Mapping[str, str] | None = None) -> None:
+def run(*command: Word) -> None:
     """Run a program whose messages go to the container's log; end with it if it fails."""
-    done = subprocess.run(_words(command), env=environment, check=False)  # noqa: S603
+    done = subprocess.run(_words(command), check=False)  # noqa: S603
     if done.returncode:
         sys.exit(f"{command[0]} failed with exit code {done.returncode}; its messages are above")
 

@@ -8,32 +8,42 @@ import yaml
 
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP
 from cobaltcore.engine import oslo, uwsgi
-from cobaltcore.engine.definition import AnyScope, Config
+from cobaltcore.engine.definition import AnyScope, AnyService, Config
 from cobaltcore.engine.desired import configmap, inifile, names, secret
+from cobaltcore.engine.desired.inifile import Sections
 from cobaltcore.engine.desired.volumes import ConfigMap, Secret, Volume
 from cobaltcore.engine.verdict import InputInvalid
 from cobaltcore.runtime.diff import digest
 from cobaltcore.runtime.meta import Desired
+
+SECRET_FILE = "secrets.conf"  # noqa: S105 the name of a file
 
 
 class RenderedConfig(NamedTuple):
     """A configuration as objects, and the digest that rolls pods when a secret changes."""
 
     config_map: Desired
-    environment: Desired
+    secrets: Desired
+    """Options with secret values, as a file."""
     secret_files: Mapping[str, Desired]
-    """Secrets by the directory that they are mounted at."""
+    """Further Secrets by the directory that they are mounted at."""
     secret_digest: str
 
     def objects(self) -> list[Desired]:
-        return [self.config_map, self.environment, *self.secret_files.values()]
+        return [self.config_map, self.secrets, *self.secret_files.values()]
 
-    def volumes(self, directory: str) -> list[Volume]:
-        """Where pods find the files; those of the ConfigMap in `directory`."""
-        found = [Volume("config", directory, ConfigMap(self.config_map.key.name))]
-        for path, each in self.secret_files.items():
-            found.append(Volume(_label(path), path, Secret(each.key.name)))
-        return found
+    def public(self, service: AnyService) -> Volume:
+        """Where pods find the files of the ConfigMap."""
+        return Volume("config", service.config_dir, ConfigMap(self.config_map.key.name))
+
+    def volumes(self, service: AnyService) -> list[Volume]:
+        """Where pods find all files."""
+        secrets = Volume("secrets", service.secret_dir, Secret(self.secrets.key.name))
+        files = [
+            Volume(_label(path), path, Secret(each.key.name))
+            for path, each in self.secret_files.items()
+        ]
+        return [self.public(service), secrets, *files]
 
 
 def rendered(scope: AnyScope, name: str = "") -> RenderedConfig:
@@ -72,7 +82,8 @@ def _render_migration(scope: AnyScope) -> RenderedConfig:
         "preparation",
         Config(
             files={f"{scope.service.name}.conf": inifile.render(options), **own.files},
-            environment={**oslo.backend_environment(scope), **own.environment},
+            secrets=oslo.backend_secrets(scope),
+            secret_files=own.secret_files,
         ),
     )
 
@@ -80,13 +91,34 @@ def _render_migration(scope: AnyScope) -> RenderedConfig:
 def _with_objects(scope: AnyScope, name: str, config: Config) -> RenderedConfig:
     return RenderedConfig(
         configmap.config_map(scope.named(_prefixed(name, "config")), config.files, scope.labels()),
-        _secret(scope, _prefixed(name, names.ENVIRONMENT), config.environment),
+        _secret(
+            scope,
+            _prefixed(name, names.SECRET_OPTIONS),
+            {SECRET_FILE: _secret_text(config.secrets)},
+        ),
         {
             path: _secret(scope, _prefixed(name, _label(path)), content)
             for path, content in config.secret_files.items()
         },
-        digest([dict(config.environment), config.secret_files]),
+        digest([config.secrets, config.secret_files]),
     )
+
+
+def _secret_text(sections: Sections) -> str:
+    """Quoted, as oslo.config takes quotes and spaces at the ends of values away."""
+    for section, options in sections.items():
+        for option, value in options.items():
+            if not value.isprintable():
+                raise InputInvalid(
+                    "SecretInvalid",
+                    f"the value of [{section}] {option} comes from a Secret and has a line break "
+                    "or another control character: store it there without",
+                )
+    quoted = {
+        section: {option: f'"{value}"' for option, value in options.items()}
+        for section, options in sections.items()
+    }
+    return inifile.render(quoted)
 
 
 def policy_rules(scope: AnyScope) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ from cobaltcore.api.blocks import Image, ServiceSpec, ServiceStatus
 from cobaltcore.api.pods import PodSettings, Resources
 from cobaltcore.engine import releases
 from cobaltcore.engine.desired import names
+from cobaltcore.engine.desired.inifile import Sections
 from cobaltcore.engine.desired.volumes import Volume
 from cobaltcore.engine.part import AnyPart
 from cobaltcore.engine.plan import Removal
@@ -62,8 +63,8 @@ class Config:
     """Files for a ConfigMap, and what must not be in one."""
 
     files: Mapping[str, str]
-    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """oslo.config variables (OS_GROUP__OPTION) with secret values."""
+    secrets: Sections = field(default_factory=dict, repr=False)
+    """Options with secret values."""
     secret_files: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     """Directories with secret files: path to file name to text."""
     checks_rule: Callable[[str], bool] = lambda rule: True
@@ -102,8 +103,6 @@ class Task:
     name: str
     command: tuple[str, ...]
     inputs: object = None
-    secret_environment: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Variables from Secrets: variable to name and key."""
     readiness: tuple[str, ...] = ()
     """Command that succeeds while a sidecar works; none: it is ready once it runs."""
     volumes: Sequence[Volume] = ()
@@ -181,8 +180,6 @@ class Workload:
     """Which configuration it reads, if it is not the service's."""
     settings: PodSettings | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
-    secret_environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables that take the value of another one of its configuration."""
     volumes: Sequence[Volume] = ()
     agent: NodeAgent | None = None
     escalates: bool = False
@@ -245,6 +242,11 @@ class Service(Generic[SpecT]):
     def config_dir(self) -> str:
         """Where its programs look for configuration."""
         return f"/etc/{self.name}"
+
+    @property
+    def secret_dir(self) -> str:
+        """Where its programs look for further configuration, unasked: oslo.config does."""
+        return f"/etc/{self.name}.conf.d"
 
 
 AnyService = Service[Any]

@@ -6,16 +6,11 @@ from cobaltcore.api.barbican import KeyManager
 from cobaltcore.api.blocks import Cache
 from cobaltcore.engine import access
 from cobaltcore.engine.definition import AnyScope
-from cobaltcore.engine.desired import containers, database, names
+from cobaltcore.engine.desired import containers, database, inifile, names
 from cobaltcore.engine.desired.inifile import Sections
 
 CA_FILE = "/etc/ssl/c5c3/ca.crt"
 KEY_MANAGER_LOGIN = "barbican_service_user"
-
-
-def variable(section: str, option: str) -> str:
-    """The environment variable that sets an option."""
-    return f"OS_{section.upper()}__{option.upper()}"
 
 
 def literal(text: str) -> str:
@@ -28,11 +23,11 @@ def database_options(section: str = "database") -> Sections:
     return {section: {"max_retries": "-1", "connection_recycle_time": "600"}}
 
 
-def database_environment(scope: AnyScope) -> dict[str, str]:
+def database_secrets(scope: AnyScope) -> Sections:
     """Addresses of the service's databases."""
     account = access.database_account(scope)
     return {
-        variable(need.section, "connection"): database.dsn(account, need.name)
+        need.section: {"connection": database.dsn(account, need.name)}
         for need in scope.service.databases(scope.spec)
         if need.section
     }
@@ -50,17 +45,15 @@ def messaging_options() -> Sections:
     }
 
 
-def messaging_environment(scope: AnyScope) -> dict[str, str]:
+def messaging_secrets(scope: AnyScope) -> Sections:
     """The address of the broker."""
-    return {variable("DEFAULT", "transport_url"): access.transport_url(scope)}
+    return {"DEFAULT": {"transport_url": access.transport_url(scope)}}
 
 
-def backend_environment(scope: AnyScope) -> dict[str, str]:
+def backend_secrets(scope: AnyScope) -> Sections:
     """The addresses of the databases, and that of the broker if there is one."""
-    return {
-        **database_environment(scope),
-        **(messaging_environment(scope) if scope.spec.messaging is not None else {}),
-    }
+    broker = messaging_secrets(scope) if scope.spec.messaging is not None else {}
+    return inifile.merge(database_secrets(scope), broker)
 
 
 _RETRIES = {
@@ -89,13 +82,13 @@ def cache_options(scope: AnyScope, cache: Cache | None) -> Sections:
     }
 
 
-def cache_environment(scope: AnyScope) -> dict[str, str]:
+def cache_secrets(scope: AnyScope) -> Sections:
     """The key of what is cached."""
     return _cache_key(scope, "cache")
 
 
 def login_options(scope: AnyScope, *sections: str) -> Sections:
-    """How sections that talk to other services log in; the secret half is in the environment."""
+    """How sections that talk to other services log in; the secret half is in `login_secrets`."""
     auth = access.required_keystone(scope)
     found = {"auth_type": "v3applicationcredential", "auth_url": auth.auth_url}
     if auth.ca_secret_ref is not None:
@@ -103,14 +96,12 @@ def login_options(scope: AnyScope, *sections: str) -> Sections:
     return dict.fromkeys(sections, found)
 
 
-def login_environment(scope: AnyScope, *sections: str, secret: str = "") -> dict[str, str]:
+def login_secrets(scope: AnyScope, *sections: str, secret: str = "") -> Sections:
     """The application credential for sections that log in: the service's own, or another one."""
     name = secret or access.required_keystone(scope).app_credential_ref.secret
-    return {
-        variable(section, option): literal(access.value(scope, name, option))
-        for section in sections
-        for option in ("application_credential_id", "application_credential_secret")
-    }
+    options = ("application_credential_id", "application_credential_secret")
+    found = {option: literal(access.value(scope, name, option)) for option in options}
+    return dict.fromkeys(sections, found)
 
 
 def token_options(scope: AnyScope) -> Sections:
@@ -132,19 +123,17 @@ def token_options(scope: AnyScope) -> Sections:
     return {"keystone_authtoken": found}
 
 
-def token_environment(scope: AnyScope) -> dict[str, str]:
+def token_secrets(scope: AnyScope) -> Sections:
     """The login that tokens are checked with, and the key of the cached ones."""
-    return {
-        **login_environment(scope, "keystone_authtoken"),
-        **_cache_key(scope, "keystone_authtoken"),
-    }
+    section = "keystone_authtoken"
+    return inifile.merge(login_secrets(scope, section), _cache_key(scope, section))
 
 
-def _cache_key(scope: AnyScope, section: str) -> dict[str, str]:
+def _cache_key(scope: AnyScope, section: str) -> Sections:
     """Without it, a client of memcached could forge what is read from it."""
     if not access.cache_servers(scope, scope.spec.cache):
         return {}
-    return {variable(section, names.CACHE_SECRET_KEY): access.cache_key(scope)}
+    return {section: {names.CACHE_SECRET_KEY: access.cache_key(scope)}}
 
 
 def client_options(scope: AnyScope, *sections: str) -> Sections:
@@ -180,9 +169,9 @@ def key_manager_options(scope: AnyScope, key_manager: KeyManager | None) -> Sect
     }
 
 
-def key_manager_environment(scope: AnyScope, key_manager: KeyManager | None) -> dict[str, str]:
+def key_manager_secrets(scope: AnyScope, key_manager: KeyManager | None) -> Sections:
     """The login for the service token."""
-    return {} if key_manager is None else login_environment(scope, KEY_MANAGER_LOGIN)
+    return {} if key_manager is None else login_secrets(scope, KEY_MANAGER_LOGIN)
 
 
 def helper_options(scope: AnyScope, *contexts: str) -> Sections:

@@ -12,7 +12,6 @@ from cobaltcore.engine.desired.containers import (
     Container,
     PodField,
     Port,
-    SecretKey,
     SecurityContext,
 )
 from cobaltcore.engine.desired.placement import LabelRequirement, Placement
@@ -52,19 +51,20 @@ def job_pod(scope: AnyScope, task: Task) -> Pod:
         config = configuration.for_migration(scope)
     else:
         config = configuration.rendered(scope)
-    volumes = config.volumes(scope.service.config_dir)
-    if not (task.before_keystone or task.offline):
+    if task.offline:
+        volumes = [config.public(scope.service)]
+    elif task.before_keystone:
+        volumes = config.volumes(scope.service)
+    else:
         volumes = _volumes(scope, config)
     own = {each.name for each in task.volumes}
     volumes = [*(each for each in volumes if each.name not in own), *task.volumes]
-    secrets = {name: SecretKey(*source) for name, source in task.secret_environment.items()}
     container = Container(
         f"{scope.service.name}-{task.name}",
         scope.image,
         task.command,
         volumes=volumes,
-        environment={**_environment(scope), **secrets},
-        environment_secret="" if task.offline else config.environment.key.name,
+        environment=_environment(scope),
         resources=_job_resources(scope),
     )
     return Pod(
@@ -79,15 +79,12 @@ def _main(scope: AnyScope, workload: Workload, config: RenderedConfig) -> Contai
     spec = scope.spec
     port = uwsgi.port(scope, workload)
     sleep = 5 if spec.pre_stop_sleep_seconds is None else spec.pre_stop_sleep_seconds
-    secret = config.environment.key.name
-    secrets = {name: SecretKey(secret, key) for name, key in workload.secret_environment.items()}
     return Container(
         f"{scope.service.name}-{workload.component}",
         scope.image,
         uwsgi.command(scope, workload) if workload.module else workload.command,
         volumes=_workload_volumes(scope, workload, config),
-        environment={**_workload_environment(scope, workload), **secrets},
-        environment_secret=secret,
+        environment=_workload_environment(scope, workload),
         ports=[Port("api", port)] if port else (),
         probes=_probes(scope, workload, port) if port else _exec_probes(workload.readiness),
         resources=containers.resources(workload.resources, workload.settings, spec),
@@ -141,9 +138,7 @@ def _placement(scope: AnyScope, workload: Workload) -> Placement:
     )
 
 
-def _workload_environment(
-    scope: AnyScope, workload: Workload
-) -> dict[str, str | SecretKey | PodField]:
+def _workload_environment(scope: AnyScope, workload: Workload) -> dict[str, str | PodField]:
     fields = workload.agent.node_environment if workload.agent else {}
     return {
         **_environment(scope),
@@ -167,7 +162,7 @@ def _environment(scope: AnyScope) -> dict[str, str]:
 
 
 def _volumes(scope: AnyScope, config: RenderedConfig) -> list[Volume]:
-    found = config.volumes(scope.service.config_dir)
+    found = config.volumes(scope.service)
     keystone = scope.spec.keystone
     if keystone is not None and keystone.ca_secret_ref is not None:
         directory, _, file = oslo.CA_FILE.rpartition("/")

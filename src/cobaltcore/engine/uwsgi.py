@@ -56,7 +56,8 @@ def ini(scope: AnyScope, workload: Workload) -> str:
         "disable-logging": "true",
         # Neutron's OVN driver distinguishes workers by when their server started.
         "start-time": "%t",
-        "pyargv": f"--config-dir {scope.service.config_dir}",
+        # Each keeps oslo.config from looking for directories itself.
+        "pyargv": f"--config-dir {scope.service.config_dir} --config-dir {scope.service.secret_dir}",
     }
     if is_encrypted(scope):
         certificate, key = f"{TLS_DIR}/tls.crt", f"{TLS_DIR}/tls.key"

@@ -63,7 +63,7 @@ def reports_drift(request: audit.Request) -> bool:
 
 
 def test_no_secret_leaks(lab: Lab) -> None:
-    """Values of all Secrets are searched in objects, logs and command lines."""
+    """Values of all Secrets are searched in objects, logs, command lines and environments."""
     secrets = dict(generated(lab))
     assert len(secrets) > 20
     for where, text in readable_texts(lab):
@@ -100,3 +100,28 @@ def readable_texts(lab: Lab) -> Iterator[tuple[str, str]]:
         )
     for pid, line in lab.processes().items():
         yield f"command line of PID {pid}", line
+        yield f"environment of PID {pid}, {line[:80]}", environment(pid)
+
+
+def environment(pid: int) -> str:
+    """What a process was started with; nothing if it has ended meanwhile."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def test_no_container_takes_a_variable_from_a_secret(lab: Lab) -> None:
+    """Pods that have ended are among them: Jobs keep theirs."""
+    containers = {
+        f"{pod['metadata']['name']}/{each['name']}": each
+        for pod in lab.get("pods", "-n", NAMESPACE)["items"]
+        for each in [*pod["spec"]["containers"], *pod["spec"].get("initContainers", [])]
+    }
+    assert len(containers) > 20
+    found = [
+        name
+        for name, each in containers.items()
+        if "secretRef" in str(each.get("envFrom")) or "secretKeyRef" in str(each.get("env"))
+    ]
+    assert found == []

@@ -113,7 +113,7 @@ def _is_gone(client: Client, obj: Object) -> Callable[[], Awaitable[bool]]:
         left = [
             await read(client, openstack.kind_of(obj), Key(namespace, name)),
             await read(client, DEPLOYMENT, Key(namespace, f"{name}-api")),
-            await read(client, SECRET, Key(namespace, f"{name}-environment")),
+            await read(client, SECRET, Key(namespace, f"{name}-secret-options")),
         ]
         return left == [None, None, None]
 

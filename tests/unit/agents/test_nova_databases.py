@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 PROGRAM = "cobaltcore.agents.nova.databases"
-CELL = {"name": "cell1", "database": "db", "transport": "mq", "variable": "", "enabled": True}
+CELL = {"name": "cell1", "database": "db", "transport": "mq", "file": "", "enabled": True}
 WANTED = {"cell0": "zero", "cells": [CELL]}
 
 
@@ -115,15 +115,13 @@ def test_a_command_that_fails_ends_the_program(nova: Nova) -> None:
 def test_another_cells_database_is_migrated_with_its_own_address(
     nova: Nova, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ran: list[tuple[list[str], str]] = []
-
-    def run(*command: str, environment: dict[str, str]) -> None:
-        ran.append((list(command), environment["OS_DATABASE__CONNECTION"]))
-
-    monkeypatch.setattr("cobaltcore.agents.processes.run", run)
-    monkeypatch.setenv("FAR_AWAY_DATABASE", "address")
-    prepare({"cell0": "zero", "cells": [{**CELL, "variable": "FAR_AWAY_DATABASE"}]})
-    assert ran == [(["nova-manage", "db", "sync", "--local_cell"], "address")]
+    ran: list[str] = []
+    monkeypatch.setattr("cobaltcore.agents.processes.run", lambda *words: ran.extend(words))
+    prepare({"cell0": "zero", "cells": [{**CELL, "file": "/etc/nova-databases/far.conf"}]})
+    # A later file wins.
+    assert ran[:3] == ["nova-manage", "--config-file", "/etc/nova/nova.conf"]
+    assert ran[3:5] == ["--config-file", "/etc/nova-databases/far.conf"]
+    assert ran[5:] == ["db", "sync", "--local_cell"]
 
 
 def test_a_cell_that_is_not_wanted_any_more_is_forgotten_with_its_hosts(nova: Nova) -> None:

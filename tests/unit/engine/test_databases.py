@@ -38,9 +38,9 @@ def test_they_do_not_wait_for_keystone(kind: str) -> None:
     (job,) = [body for body in found.objects.values() if body.kind == JOB]
     volumes = job.body["spec"]["template"]["spec"]["volumes"]
     sources = {name for volume in volumes for name in volume if name != "name"}
-    assert sources <= {"configMap", "emptyDir"}
+    assert sources <= {"configMap", "emptyDir", "secret"}
     named = [each.key.name for each in found.objects.values()]
-    assert f"{scope.key.name}-preparation-environment" in named
+    assert f"{scope.key.name}-preparation-secret-options" in named
 
 
 def test_they_wait_for_their_own_login() -> None:

@@ -7,7 +7,7 @@ import pytest
 from cobaltcore.api.blocks import Image
 from cobaltcore.api.pods import PodSettings, Resources, Toleration
 from cobaltcore.engine.desired import containers, placement, probes
-from cobaltcore.engine.desired.containers import Container, PodField, SecretKey, SecurityContext
+from cobaltcore.engine.desired.containers import Container, PodField, SecurityContext
 from cobaltcore.engine.desired.placement import LabelRequirement, Placement
 from cobaltcore.engine.desired.pods import Pod
 from cobaltcore.engine.desired.volumes import (
@@ -97,13 +97,10 @@ def test_volumes_name_their_source_and_how_it_is_mounted() -> None:
     assert shared.mount()["mountPropagation"] == "Bidirectional"
 
 
-def test_variables_are_plain_or_come_from_a_secret_or_the_pod() -> None:
-    body = a_container(
-        environment={"B": SecretKey("login", "password"), "C": PodField("spec.nodeName"), "Z": "1"}
-    ).body()
+def test_variables_are_plain_or_come_from_the_pod() -> None:
+    body = a_container(environment={"C": PodField("spec.nodeName"), "Z": "1"}).body()
     assert body["env"] == [
         {"name": "Z", "value": "1"},
-        {"name": "B", "valueFrom": {"secretKeyRef": {"name": "login", "key": "password"}}},
         {
             "name": "C",
             "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "spec.nodeName"}},

@@ -10,8 +10,7 @@ from tests.support import openstack, planning
 
 CACHE = {"servers": ["memcached:11211"]}
 SERVICES = ("Barbican", "Cinder", "Glance", "Neutron", "Nova")
-TOKEN_KEY = "OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECRET_KEY"
-CACHE_KEY = "OS_CACHE__MEMCACHE_SECRET_KEY"
+KEY = "memcache_secret_key"
 
 
 @pytest.mark.parametrize("kind", SERVICES)
@@ -21,8 +20,7 @@ def test_cached_tokens_are_encrypted(kind: str) -> None:
     options = planning.options(scope, file)["keystone_authtoken"]
     assert options["memcached_servers"] == "memcached:11211"
     assert options["memcache_security_strategy"] == "ENCRYPT"
-    environment = planning.secret_texts(planning.rendered(scope).environment)
-    assert environment[TOKEN_KEY] == openstack.PRIVATE
+    assert planning.secret_options(scope)["keystone_authtoken"][KEY] == openstack.PRIVATE
 
 
 @pytest.mark.parametrize("kind", ["Keystone", "Nova"])
@@ -30,8 +28,7 @@ def test_other_cached_values_are_encrypted(kind: str) -> None:
     scope = planning.scope(planning.an_object(kind, cache=CACHE))
     options = planning.options(scope, f"{kind.lower()}.conf")["cache"]
     assert options["backend"] == "dogpile.cache.pymemcache"
-    environment = planning.secret_texts(planning.rendered(scope).environment)
-    assert environment[CACHE_KEY] == openstack.PRIVATE
+    assert planning.secret_options(scope)["cache"][KEY] == openstack.PRIVATE
 
 
 @pytest.mark.parametrize("kind", ["Keystone", *SERVICES])
@@ -47,7 +44,7 @@ def test_no_key_without_a_cache() -> None:
     scope = planning.scope(planning.an_object("Placement"))
     assert not scope.spec.cache
     assert list(access.generated(scope)) == []
-    assert TOKEN_KEY not in planning.secret_texts(planning.rendered(scope).environment)
+    assert KEY not in planning.secret_options(scope)["keystone_authtoken"]
 
 
 def test_service_waits_for_its_key() -> None:

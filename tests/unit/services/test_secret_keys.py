@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
-from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, SECRET
-from cobaltcore.engine import access
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, JOB, SECRET
+from cobaltcore.engine import access, definitions
 from cobaltcore.engine.definition import ServiceScope
+from cobaltcore.engine.verdict import InputInvalid
 from cobaltcore.runtime.meta import Key
 from cobaltcore.services.nova.steps import compute
-from tests.support import planning
+from tests.support import openstack, planning
+
+WITH_PODS = (DAEMON_SET, DEPLOYMENT, JOB)
 
 
 def with_secret(obj: dict[str, Any], name: str, **texts: str) -> ServiceScope[Any]:
@@ -25,14 +28,11 @@ def with_secret(obj: dict[str, Any], name: str, **texts: str) -> ServiceScope[An
 
 
 @pytest.mark.parametrize(
-    ("kind", "field", "configuration", "variable"),
-    [
-        ("Nova", "metadata", "", "OS_NEUTRON__METADATA_PROXY_SHARED_SECRET"),
-        ("Neutron", "metadataAgent", "agent", "OS_DEFAULT__METADATA_PROXY_SHARED_SECRET"),
-    ],
+    ("kind", "field", "configuration", "section"),
+    [("Nova", "metadata", "", "neutron"), ("Neutron", "metadataAgent", "agent", "DEFAULT")],
 )
 def test_shared_secret_of_the_metadata_api(
-    kind: str, field: str, configuration: str, variable: str
+    kind: str, field: str, configuration: str, section: str
 ) -> None:
     reference = {"sharedSecretRef": {"name": "shared", "key": "proxy"}}
     scope = with_secret(
@@ -41,8 +41,8 @@ def test_shared_secret_of_the_metadata_api(
     assert [
         text for need in scope.service.secrets(scope.spec) for text in access.missing(scope, need)
     ] == []
-    environment = planning.rendered(scope, configuration).environment
-    assert planning.secret_texts(environment)[variable] == "shared-password"
+    found = planning.secret_options(scope, configuration)[section]
+    assert found["metadata_proxy_shared_secret"] == "shared-password"
 
 
 def test_missing_key_is_named() -> None:
@@ -99,16 +99,56 @@ def test_other_binary_keys_of_a_secret_do_no_harm() -> None:
 
 def test_dollar_in_a_secret_is_no_reference_to_another_option() -> None:
     reference = {"sharedSecretRef": {"name": "shared", "key": "proxy"}}
-    for kind, field, name, variable in (
-        ("Nova", "metadata", "", "OS_NEUTRON__METADATA_PROXY_SHARED_SECRET"),
-        ("Neutron", "metadataAgent", "agent", "OS_DEFAULT__METADATA_PROXY_SHARED_SECRET"),
+    for kind, field, name, section in (
+        ("Nova", "metadata", "", "neutron"),
+        ("Neutron", "metadataAgent", "agent", "DEFAULT"),
     ):
         scope = with_secret(
             planning.an_object(kind, **{field: reference}), "shared", proxy="a$host$$"
         )
-        written = planning.secret_texts(planning.rendered(scope, name).environment)[variable]
+        written = planning.secret_options(scope, name)[section]["metadata_proxy_shared_secret"]
         # What oslo.config makes of it.
         assert string.Template(written).safe_substitute(host="other") == "a$host$$"
+
+
+def with_shared(value: str) -> ServiceScope[Any]:
+    reference = {"sharedSecretRef": {"name": "shared", "key": "proxy"}}
+    return with_secret(planning.an_object("Nova", metadata=reference), "shared", proxy=value)
+
+
+def test_quotes_and_spaces_around_a_secret_stay() -> None:
+    """oslo.config takes away spaces and then one pair of quotes."""
+    text = planning.secret_texts(planning.rendered(with_shared('"word" ')).secrets)["secrets.conf"]
+    assert 'metadata_proxy_shared_secret = ""word" "\n' in text
+
+
+@pytest.mark.parametrize("value", ["word\n", "a\n[DEFAULT]\ndebug = true", "a\0b"])
+def test_secret_of_several_lines_is_refused(value: str) -> None:
+    with pytest.raises(InputInvalid, match=r"\[neutron\] metadata_proxy_shared_secret comes from"):
+        planning.rendered(with_shared(value))
+
+
+@pytest.mark.parametrize("kind", sorted(each.kind.kind for each in definitions.services()))
+def test_apis_look_where_the_secrets_are(kind: str) -> None:
+    """A directory on the command line keeps oslo.config from looking for others."""
+    scope = planning.scope(planning.an_object(kind))
+    config = planning.rendered(scope)
+    files = [text for name, text in config.config_map.body["data"].items() if "uwsgi" in name]
+    (secrets,) = [each.path for each in config.volumes(scope.service) if each.name == "secrets"]
+    assert files
+    assert all(f" --config-dir {secrets}\n" in text for text in files)
+
+
+@pytest.mark.parametrize("kind", sorted(each.kind.kind for each in definitions.services()))
+def test_no_pod_has_a_secret_in_its_environment(kind: str) -> None:
+    scope = planning.scope(planning.with_external_database(planning.an_object(kind)))
+    found = planning.everything(scope)
+    pods = [each.body["spec"]["template"]["spec"] for each in found if each.kind in WITH_PODS]
+    containers = [c for pod in pods for c in [*pod["containers"], *pod.get("initContainers", [])]]
+    assert len(containers) > 1
+    assert [each["name"] for each in containers if "envFrom" in each] == []
+    assert "secretKeyRef" not in str(containers)
+    assert openstack.PRIVATE not in str(containers)
 
 
 def test_ceph_users_have_volumes_of_their_own() -> None:

@@ -1,6 +1,6 @@
 """Set the region of endpoints, which K-ORC has no field for: REGION ENDPOINT-ID...
 
-Logs in by OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME; trusts OS_CACERT if it is set.
+Logs in by OS_AUTH_URL, OS_USERNAME, OS_PASSWORD_FILE, OS_PROJECT_NAME; trusts OS_CACERT if it is set.
 """
 
 import json
@@ -8,6 +8,7 @@ import os
 import ssl
 import urllib.request
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -32,7 +33,7 @@ def login() -> str:
     domain = {"id": "default"}
     user = {
         "name": os.environ["OS_USERNAME"],
-        "password": os.environ["OS_PASSWORD"],
+        "password": Path(os.environ["OS_PASSWORD_FILE"]).read_text(),
         "domain": domain,
     }
     project = {"name": os.environ["OS_PROJECT_NAME"], "domain": domain}

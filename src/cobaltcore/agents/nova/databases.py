@@ -5,7 +5,6 @@ The argument has the address of cell0's database and the cells. One process does
 """
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -31,8 +30,8 @@ def main(arguments: Sequence[str]) -> None:
     expect(manage.DbCommands().sync(), "migrating the databases of cell0 and the first cell")
     known = {each.name: each for each in mapped()}
     for each in wanted["cells"]:
-        if each["variable"]:
-            migrate_another(os.environ[each["variable"]])
+        if each["file"]:
+            migrate_another(each["file"])
         if each["name"] not in known:
             created = cells.create_cell(
                 name=each["name"],
@@ -73,10 +72,10 @@ def remove(cells: manage.CellV2Commands, cell: Any) -> None:
             each.destroy()
 
 
-def migrate_another(address: str) -> None:
+def migrate_another(file: str) -> None:
     """Migrate the database of a cell beyond the first: a process knows one such database."""
-    environment = {**os.environ, "OS_DATABASE__CONNECTION": address}
-    processes.run("nova-manage", "db", "sync", "--local_cell", environment=environment)
+    files = ("--config-file", CONFIG, "--config-file", file)
+    processes.run("nova-manage", *files, "db", "sync", "--local_cell")
 
 
 def expect(code: int | None, action: str) -> None:

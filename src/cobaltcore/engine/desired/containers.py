@@ -21,17 +21,6 @@ SCRATCH = (
 
 
 @dataclass(frozen=True, slots=True)
-class SecretKey:
-    """The value of an environment variable: a key of a Secret."""
-
-    secret: str
-    key: str
-
-    def body(self) -> Object:
-        return {"secretKeyRef": {"name": self.secret, "key": self.key}}
-
-
-@dataclass(frozen=True, slots=True)
 class PodField:
     """The value of an environment variable: a field of the pod, for example spec.nodeName."""
 
@@ -90,9 +79,8 @@ class Container:
     """Empty: the entrypoint of the image."""
     arguments: Sequence[str] = ()
     volumes: Sequence[Volume] = ()
-    environment: Mapping[str, str | SecretKey | PodField] = field(default_factory=dict)
-    environment_secret: str = ""
-    """A Secret of which every key becomes a variable."""
+    environment: Mapping[str, str | PodField] = field(default_factory=dict)
+    """Without secrets, which programs read from files: who may exec or debug reads variables."""
     ports: Sequence[Port] = ()
     probes: Probes = field(default_factory=Probes)
     resources: Resources | None = None
@@ -119,13 +107,12 @@ class Container:
         return found | {name: value for name, value in self._optional().items() if value}
 
     def _optional(self) -> Object:
-        secret, sleep = self.environment_secret, self.pre_stop_sleep_seconds
+        sleep = self.pre_stop_sleep_seconds
         return {
             "command": list(self.command),
             "args": list(self.arguments),
             "imagePullPolicy": self.pull_policy,
             "resources": msgspec.to_builtins(self.resources),
-            "envFrom": [{"secretRef": {"name": secret}}] if secret else None,
             "ports": [each.body() for each in self.ports],
             "lifecycle": {"preStop": {"sleep": {"seconds": sleep}}} if sleep else None,
         }

@@ -11,7 +11,7 @@ SUPERSEDED = "c5c3.io/superseded"
 """Since when old keys of a Secret encrypt nothing any more: number to time, as JSON."""
 USER_ID = 42424
 VENV = "/var/lib/openstack"
-ENVIRONMENT = "environment"
+SECRET_OPTIONS = "secret-options"  # noqa: S105 the end of a name
 """Suffix of the Secret with options that must not be in a ConfigMap."""
 HYPERVISORS = {"node-role.kubernetes.io/hypervisor": ""}
 """Label of hypervisor nodes."""

@@ -8,7 +8,7 @@ from cobaltcore.api.pods import Resources
 from cobaltcore.engine.definition import AnyService
 from cobaltcore.engine.desired import job, names
 from cobaltcore.engine.desired import service as address
-from cobaltcore.engine.desired.containers import Container, PodField, SecretKey
+from cobaltcore.engine.desired.containers import Container, PodField
 from cobaltcore.engine.desired.pods import Pod
 from cobaltcore.engine.desired.volumes import Secret, Volume
 from cobaltcore.engine.part import CatalogEntry
@@ -19,6 +19,7 @@ from cobaltcore.runtime.meta import Desired, Kind
 
 INTERFACES = ("public", "internal", "admin")
 CA_DIR = "/etc/ssl/c5c3"
+LOGIN_DIR = "/etc/keystone-login"
 SMALL = Resources(requests={"cpu": "10m", "memory": "32Mi"}, limits={"memory": "128Mi"})
 
 
@@ -86,13 +87,14 @@ def ready(view: View) -> Verdict:
 def regions(view: View, ids: list[str]) -> Desired:
     """The Job that puts endpoints into the region; other endpoints are another Job."""
     trusted = certificates.trust_ref(view)
-    environment: dict[str, str | SecretKey | PodField] = {
+    environment: dict[str, str | PodField] = {
         "OS_AUTH_URL": identity.auth_url(view),
         "OS_USERNAME": "admin",
         "OS_PROJECT_NAME": "admin",
-        "OS_PASSWORD": SecretKey(names.admin_login(identity.KEYSTONE), "password"),
+        "OS_PASSWORD_FILE": f"{LOGIN_DIR}/password",
     }
-    volumes = []
+    login = Secret(names.admin_login(identity.KEYSTONE), {"password": "password"})
+    volumes = [Volume("login", LOGIN_DIR, login)]
     if trusted is not None:
         environment["OS_CACERT"] = f"{CA_DIR}/ca.crt"
         volumes.append(Volume("ca", CA_DIR, Secret(trusted.name)))

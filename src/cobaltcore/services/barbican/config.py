@@ -7,11 +7,6 @@ from cobaltcore.engine.desired import inifile
 from cobaltcore.engine.desired.inifile import Sections
 from cobaltcore.services.barbican.steps import kek
 
-SECRET_DIR = "/etc/barbican.conf.d"  # noqa: S105 a directory
-"""Where all programs of Barbican look for further configuration.
-
-The KEK is an option with several values, and oslo.config cannot read those from the environment.
-"""
 PIPELINES: Sections = {
     "composite:main": {
         "use": "egg:Paste#urlmap",
@@ -67,13 +62,9 @@ def render(scope: ServiceScope[BarbicanSpec]) -> Config:
             "barbican.conf": inifile.render(options),
             "barbican-api-paste.ini": inifile.render(PIPELINES),
         },
-        environment={
-            **oslo.backend_environment(scope),
-            **oslo.token_environment(scope),
-        },
-        secret_files={
-            SECRET_DIR: {
-                "kek.conf": inifile.render({f"{plugin}_plugin": {"kek": kek.value(scope)}})
-            }
-        },
+        secrets=inifile.merge(
+            oslo.backend_secrets(scope),
+            oslo.token_secrets(scope),
+            {f"{plugin}_plugin": {"kek": kek.value(scope)}},
+        ),
     )

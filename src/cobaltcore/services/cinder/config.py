@@ -34,13 +34,12 @@ def render(scope: ServiceScope[CinderSpec]) -> Config:
             "cinder.conf": inifile.render(options),
             "rootwrap.conf": inifile.render(_rootwrap()),
         },
-        environment={
-            **oslo.database_environment(scope),
-            **oslo.messaging_environment(scope),
-            **oslo.token_environment(scope),
-            **oslo.login_environment(scope, *LOGINS),
-            **oslo.key_manager_environment(scope, spec.key_manager),
-        },
+        secrets=inifile.merge(
+            oslo.backend_secrets(scope),
+            oslo.token_secrets(scope),
+            oslo.login_secrets(scope, *LOGINS),
+            oslo.key_manager_secrets(scope, spec.key_manager),
+        ),
         secret_files=ceph.secret_files(scope, backends.pools(scope)),
     )
 

@@ -32,10 +32,7 @@ def render(scope: ServiceScope[GlanceSpec]) -> Config:
     pool = storage.pools(scope)
     return Config(
         files={"glance-api.conf": inifile.render(options)},
-        environment={
-            **oslo.database_environment(scope),
-            **oslo.token_environment(scope),
-        },
+        secrets=inifile.merge(oslo.database_secrets(scope), oslo.token_secrets(scope)),
         secret_files=ceph.secret_files(scope, pool),
     )
 

@@ -29,5 +29,5 @@ def render(scope: ServiceScope[KeystoneSpec]) -> Config:
     )
     return Config(
         files={"keystone.conf": inifile.render(options)},
-        environment={**oslo.database_environment(scope), **oslo.cache_environment(scope)},
+        secrets=inifile.merge(oslo.database_secrets(scope), oslo.cache_secrets(scope)),
     )

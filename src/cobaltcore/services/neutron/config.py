@@ -45,12 +45,11 @@ def render(scope: ServiceScope[NeutronSpec]) -> Config:
             "neutron.conf": inifile.render(rest),
             "ml2_conf.ini": inifile.render(plugin),
         },
-        environment={
-            **oslo.database_environment(scope),
-            **oslo.messaging_environment(scope),
-            **oslo.token_environment(scope),
-            **oslo.login_environment(scope, *PEERS),
-        },
+        secrets=inifile.merge(
+            oslo.backend_secrets(scope),
+            oslo.token_secrets(scope),
+            oslo.login_secrets(scope, *PEERS),
+        ),
         secret_files=ovn.secret_files(scope),
     )
 
@@ -83,7 +82,7 @@ def agent(scope: ServiceScope[NeutronSpec]) -> Config:
     secret = access.value(scope, metadata.secret_name(scope.spec), metadata.secret_key(scope.spec))
     return Config(
         files={"neutron.conf": inifile.render(options)},
-        environment={oslo.variable("DEFAULT", names.METADATA_SECRET_KEY): oslo.literal(secret)},
+        secrets={"DEFAULT": {names.METADATA_SECRET_KEY: oslo.literal(secret)}},
         secret_files=ovn.secret_files(scope),
         checks_rule=lambda rule: False,
     )

@@ -43,8 +43,8 @@ OPTIONS_OF_APIS = ("enabled_apis", "enabled_ssl_apis", "metadata_", "osapi_")
 RULE_OF_COMPUTE = "network:attach_external_network"
 
 
-def render(scope: ServiceScope[NovaSpec]) -> Config:
-    """The configuration of everything but nova-compute."""
+def render(scope: ServiceScope[NovaSpec], cell: Cell | None = None) -> Config:
+    """The configuration of everything but nova-compute; a cell has its own database and broker."""
     options = inifile.merge(
         oslo.state_options(),
         oslo.database_options(),
@@ -66,30 +66,32 @@ def render(scope: ServiceScope[NovaSpec]) -> Config:
     secret = metadata.secret_value(scope)
     return Config(
         files={"nova.conf": inifile.render(options)},
-        environment={
-            **oslo.database_environment(scope),
-            **oslo.messaging_environment(scope),
-            **oslo.token_environment(scope),
-            **oslo.cache_environment(scope),
-            **_peers(scope),
-            **cells.environment(scope),
-            oslo.variable("neutron", names.METADATA_SECRET_KEY): oslo.literal(secret),
-        },
+        secrets=inifile.merge(
+            oslo.backend_secrets(scope),
+            oslo.token_secrets(scope),
+            oslo.cache_secrets(scope),
+            _peers(scope),
+            {"neutron": {names.METADATA_SECRET_KEY: oslo.literal(secret)}},
+            cells.secrets(scope, cell) if cell else {},
+        ),
         secret_files=ceph.secret_files(scope, pools),
     )
 
 
 def preparation(scope: ServiceScope[NovaSpec]) -> Config:
     """What the databases are prepared with."""
-    return Config({}, environment=cells.environment(scope))
+    return Config({}, secret_files=cells.secret_files(scope))
 
 
-def of_nodes(
+def of_cells(
     scope: ServiceScope[NovaSpec],
 ) -> dict[str, Callable[[ServiceScope[NovaSpec]], Config]]:
-    """The configurations of nova-compute, one for each cell."""
+    """The configurations of nova-compute and, beyond the first cell, of conductors and proxies."""
     found = cells.cells(scope.spec)
-    return {compute.configuration(each): partial(node, cell=each) for each in found}
+    return {
+        **{compute.configuration(each): partial(node, cell=each) for each in found},
+        **{each.configuration: partial(render, cell=each) for each in found if not each.is_first},
+    }
 
 
 def node(scope: ServiceScope[NovaSpec], cell: Cell) -> Config:
@@ -115,10 +117,9 @@ def node(scope: ServiceScope[NovaSpec], cell: Cell) -> Config:
     )
     return Config(
         files={"nova.conf": inifile.render(options)},
-        environment={
-            oslo.variable("DEFAULT", "transport_url"): cells.transport_url(scope, cell),
-            **_peers(scope),
-        },
+        secrets=inifile.merge(
+            {"DEFAULT": {"transport_url": cells.transport_url(scope, cell)}}, _peers(scope)
+        ),
         secret_files=ceph.secret_files(scope, compute.disks(scope)),
         # Rules without a colon are those that others refer to.
         checks_rule=lambda rule: rule == RULE_OF_COMPUTE or ":" not in rule,
@@ -137,12 +138,13 @@ def _read_by_compute(further: Sections) -> Sections:
     }
 
 
-def _peers(scope: ServiceScope[NovaSpec]) -> dict[str, str]:
+def _peers(scope: ServiceScope[NovaSpec]) -> Sections:
     """Logins for services that Nova calls."""
-    found = oslo.key_manager_environment(scope, scope.spec.key_manager)
-    for name, secret in users.credentials(scope.spec).items():
-        found |= oslo.login_environment(scope, name, secret=secret)
-    return found
+    peers = users.credentials(scope.spec).items()
+    return inifile.merge(
+        oslo.key_manager_secrets(scope, scope.spec.key_manager),
+        *(oslo.login_secrets(scope, name, secret=secret) for name, secret in peers),
+    )
 
 
 def _shared(scope: ServiceScope[NovaSpec]) -> Sections:

@@ -32,7 +32,7 @@ def workloads(scope: ServiceScope[NovaSpec]) -> tuple[Workload, ...]:
             condition="ConductorReady",
             settings=scope.spec.conductor,
             environment={"OS_DEFAULT__HOST": scope.named(f"conductor{cell.suffix}").name},
-            secret_environment=cell.variables,
+            config=cell.configuration,
         )
         for cell in cells.cells(scope.spec)
     ]
@@ -84,7 +84,7 @@ SERVICE = Service(
     virtual_hosts=cells.virtual_hosts,
     part=projection.PART,
     config=config.render,
-    configs=config.of_nodes,
+    configs=config.of_cells,
     migration=cells.migration,
     migration_config=config.preparation,
     references=lambda key, spec: chain(compute.references(key, spec), users.references(key, spec)),

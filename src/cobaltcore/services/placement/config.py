@@ -17,8 +17,5 @@ def render(scope: ServiceScope[PlacementSpec]) -> Config:
     )
     return Config(
         files={"placement.conf": inifile.render(options)},
-        environment={
-            **oslo.database_environment(scope),
-            **oslo.token_environment(scope),
-        },
+        secrets=inifile.merge(oslo.database_secrets(scope), oslo.token_secrets(scope)),
     )

@@ -34,7 +34,7 @@ def test_what_k_orc_keeps_stays_while_no_login_is_known() -> None:
 def test_a_job_of_the_catalogue_logs_in_as_keystone_knows_the_administrator() -> None:
     plane = a_ready_one()
     (job,) = (e for e in plane.plan().objects if e.key.name.startswith("catalogue-regions"))
-    assert "'name': 'keystone-admin-login'" in str(job.body)
+    assert "'secretName': 'keystone-admin-login'" in str(job.body)
     assert marker("keystone-admin-credentials", "password") not in str(job.body)
 
 

@@ -51,8 +51,7 @@ def external_kek(text: str) -> ServiceScope[Any]:
 def test_kek_of_the_spec_is_used_and_none_is_generated() -> None:
     scope = external_kek(f"{openstack.KEK}\n")
     assert list(scope.service.passwords(scope.name, scope.spec)) == []
-    files = planning.rendered(scope).secret_files["/etc/barbican.conf.d"]
-    assert openstack.KEK in planning.secret_texts(files)["kek.conf"]
+    assert planning.secret_options(scope)["simple_crypto_plugin"] == {"kek": openstack.KEK}
 
 
 @pytest.mark.parametrize("text", ["", "too-short", openstack.KEK.replace("=", "*"), "a+/=" * 11])
@@ -67,9 +66,7 @@ def test_invalid_kek_is_refused_with_the_way_to_create_one(text: str) -> None:
 
 def test_kek_is_in_a_secret_file_and_nowhere_else() -> None:
     scope = planning.scope(planning.an_object("Barbican"))
-    config = planning.rendered(scope)
-    files = planning.secret_texts(config.secret_files["/etc/barbican.conf.d"])
-    assert files == {"kek.conf": f"[simple_crypto_plugin]\nkek = {openstack.KEK}\n"}
+    assert planning.secret_options(scope)["simple_crypto_plugin"] == {"kek": openstack.KEK}
     wanted = planning.everything(scope)
     assert openstack.KEK not in str([each for each in wanted if each.kind == CONFIG_MAP])
     assert openstack.KEK not in str([each for each in wanted if each.kind == DEPLOYMENT])
@@ -79,9 +76,9 @@ def test_all_pods_mount_the_kek_where_the_programs_look_for_configuration() -> N
     for pod in pods().values():
         mounts = {each["mountPath"]: each["name"] for each in pod["containers"][0]["volumeMounts"]}
         name = mounts["/etc/barbican.conf.d"]
-        assert name == "barbican-conf-d"
+        assert name == "secrets"
         (volume,) = [each for each in pod["volumes"] if each["name"] == name]
-        assert volume["secret"]["secretName"] == "barbican-barbican-conf-d"
+        assert volume["secret"]["secretName"] == "barbican-secret-options"
 
 
 def test_workers_run_only_with_messaging() -> None:
@@ -141,8 +138,8 @@ def test_keys_of_encrypted_volumes_are_in_the_key_manager_of_the_spec(
         "send_service_user_token": "true",
         "verify_ssl_path": "/etc/ssl/c5c3/ca.crt",
     }
-    environment = planning.secret_texts(planning.rendered(scope, configuration).environment)
-    secret = environment["OS_BARBICAN_SERVICE_USER__APPLICATION_CREDENTIAL_SECRET"]
+    login = planning.secret_options(scope, configuration)["barbican_service_user"]
+    secret = login["application_credential_secret"]
     assert secret == openstack.PRIVATE
 
 

@@ -53,9 +53,10 @@ def test_a_job_takes_the_password_of_its_own_attempt() -> None:
     cloud = Cloud()
     change(cloud, "second")
     cloud.reconcile()
-    (container,) = cloud.jobs("bootstrap")[-1]["spec"]["template"]["spec"]["containers"]
-    sources = [each.get("valueFrom", {}).get("secretKeyRef") for each in container["env"]]
-    assert {"name": LOGIN, "key": "password-2"} in sources
+    pod = cloud.jobs("bootstrap")[-1]["spec"]["template"]["spec"]
+    (login,) = [each["secret"] for each in pod["volumes"] if each["name"] == "login"]
+    assert login["secretName"] == LOGIN
+    assert login["items"] == [{"key": "password-2", "path": "password"}]
 
 
 def test_a_password_that_keystone_refuses_is_never_handed_out() -> None:

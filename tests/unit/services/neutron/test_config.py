@@ -105,8 +105,8 @@ def test_metadata_agents_run_on_hypervisors_with_what_is_theirs_alone() -> None:
     assert options["DEFAULT"]["nova_metadata_host"] == "nova-metadata.openstack.svc.cluster.local"
     assert options["DEFAULT"]["nova_metadata_port"] == "8775"
     assert options["ovs"]["ovsdb_connection"] == "unix:/run/openvswitch/db.sock"
-    variables = planning.secret_texts(planning.rendered(scope, "agent").environment)
-    assert variables == {"OS_DEFAULT__METADATA_PROXY_SHARED_SECRET": openstack.PRIVATE}
+    secrets = planning.secret_options(scope, "agent")
+    assert secrets == {"DEFAULT": {"metadata_proxy_shared_secret": openstack.PRIVATE}}
 
 
 def test_agents_wait_for_the_secret_that_nova_makes() -> None:

@@ -4,7 +4,7 @@ from typing import Any, cast
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, NODE, SECRET
 from cobaltcore.api.nova import CellStatus, NovaSpec
 from cobaltcore.engine.definition import ServiceScope
-from cobaltcore.runtime.meta import Kind, Object
+from cobaltcore.runtime.meta import Desired, Kind, Object
 from cobaltcore.services.nova.steps import cells, hypervisor
 from tests.support import openstack, planning
 
@@ -36,9 +36,13 @@ def test_the_database_of_another_cell_is_migrated_with_its_own_address() -> None
     nova = planning.an_object("Nova", cells=[{"name": "one"}, {"name": "far-away"}])
     scope = planning.scope(planning.with_external_database(nova))
     first, second = wanted(scope)["cells"]
-    assert first["variable"] == ""
+    assert first["file"] == ""
+    assert second["file"] == "/etc/nova-databases/far-away.conf"
     secrets = planning.of_kind(planning.everything(scope), SECRET)
-    assert second["variable"] in secrets["nova-preparation-environment"]["data"]
+    found = secrets["nova-preparation-nova-databases"]
+    text = planning.secret_texts(Desired(SECRET, dict(found)))["far-away.conf"]
+    address = planning.parsed(text)["database"]["connection"]
+    assert address.endswith("@db.example:3306/nova_far_away?charset=utf8")
 
 
 def reported(scope: ServiceScope[NovaSpec]) -> list[CellStatus]:

@@ -13,19 +13,18 @@ TWO_CELLS = [{"name": "cell1"}, {"name": "cell2"}]
 def test_nova_compute_has_no_way_to_a_database() -> None:
     scope = planning.scope(planning.an_object("Nova"))
     assert not {"database", "api_database"} & set(planning.options(scope, "nova.conf", "compute"))
-    variables = planning.secret_texts(planning.rendered(scope, "compute").environment)
-    assert not [name for name in variables if "DATABASE" in name]
-    assert variables["OS_DEFAULT__TRANSPORT_URL"].startswith("rabbit://")
+    secrets = planning.secret_options(scope, "compute")
+    assert not [name for name in secrets if "database" in name]
+    assert secrets["DEFAULT"]["transport_url"].startswith("rabbit://")
 
 
 def test_every_login_uses_the_application_credential() -> None:
     scope = planning.scope(planning.an_object("Nova"))
     found = planning.options(scope, "nova.conf")
-    variables = planning.secret_texts(planning.rendered(scope).environment)
+    secrets = planning.secret_options(scope)
     for section in ("keystone_authtoken", "service_user", "placement", "neutron", "cinder"):
         assert found[section]["auth_type"] == "v3applicationcredential"
-        name = f"OS_{section.upper()}__APPLICATION_CREDENTIAL_SECRET"
-        assert variables[name] == openstack.PRIVATE
+        assert secrets[section]["application_credential_secret"] == openstack.PRIVATE
 
 
 def test_another_user_can_be_named_for_a_service_that_nova_calls() -> None:
@@ -37,9 +36,9 @@ def test_another_user_can_be_named_for_a_service_that_nova_calls() -> None:
         if key.name == "network-admin-keystone-credentials":
             content["data"]["application_credential_id"] = "b3RoZXI="
     for name in ("", "compute"):
-        variables = planning.secret_texts(planning.rendered(scope, name).environment)
-        assert variables["OS_NEUTRON__APPLICATION_CREDENTIAL_ID"] == "other"
-        assert variables["OS_PLACEMENT__APPLICATION_CREDENTIAL_ID"] == "5ad17e"
+        secrets = planning.secret_options(scope, name)
+        assert secrets["neutron"]["application_credential_id"] == "other"
+        assert secrets["placement"]["application_credential_id"] == "5ad17e"
 
 
 def test_disks_in_ceph_use_the_key_that_libvirt_has() -> None:
@@ -64,7 +63,7 @@ def test_how_servers_run_is_found_out_on_each_node_unless_it_is_set() -> None:
     auto = planning.scope(planning.an_object("Nova", compute={"virtualization": "auto"}))
     assert "virt_type" not in planning.options(auto, "nova.conf", "compute")["libvirt"]
     (agent,) = [each for each in auto.workloads if each.component == "compute"]
-    assert "--config-dir" in agent.command
+    assert "/var/lib/openstack-state/node/virtualization.conf" in agent.command
     assert agent.agent is not None
     init = [each.name for each in agent.agent.init_containers]
     assert init == ["libvirt-wait", "virtualization"]
@@ -106,14 +105,13 @@ def test_another_cell_has_its_own_database_virtual_host_and_conductor() -> None:
         "nova", "nova_api", "nova_cell0", "nova_cell2",
     ]  # fmt: skip
     assert scope.service.virtual_hosts(scope.spec, "nova") == ["nova", "nova-cell2"]
-    variables = planning.secret_texts(planning.rendered(scope).environment)
-    assert variables["CELL2_DATABASE"].endswith("/nova_cell2?charset=utf8")
-    assert variables["CELL2_TRANSPORT_URL"].endswith("/nova-cell2")
     found = {each.component: each for each in scope.workloads}
-    assert found["conductor-cell2"].secret_environment == {
-        "OS_DATABASE__CONNECTION": "CELL2_DATABASE",
-        "OS_DEFAULT__TRANSPORT_URL": "CELL2_TRANSPORT_URL",
-    }
+    assert found["conductor"].config == found["novncproxy"].config == ""
+    assert found["conductor-cell2"].config == found["novncproxy-cell2"].config == "cell-cell2"
+    secrets = planning.secret_options(scope, "cell-cell2")
+    assert secrets["database"]["connection"].endswith("/nova_cell2?charset=utf8")
+    assert secrets["api_database"] == planning.secret_options(scope)["api_database"]
+    assert secrets["DEFAULT"]["transport_url"].endswith("/nova-cell2")
     first, second = found["compute"].agent, found["compute-cell2"].agent
     assert first is not None
     assert second is not None
@@ -136,5 +134,5 @@ def test_the_user_for_glance_is_that_of_service_tokens() -> None:
         if key.name == "images-keystone-credentials":
             content["data"]["application_credential_id"] = "b3RoZXI="
     for name in ("", "compute"):
-        variables = planning.secret_texts(planning.rendered(scope, name).environment)
-        assert variables["OS_SERVICE_USER__APPLICATION_CREDENTIAL_ID"] == "other"
+        login = planning.secret_options(scope, name)["service_user"]
+        assert login["application_credential_id"] == "other"

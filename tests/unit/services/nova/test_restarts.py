@@ -1,5 +1,6 @@
 """Which changes restart nova-compute: those of what it reads, and no others."""
 
+import re
 from typing import Any
 
 import pytest
@@ -94,11 +95,11 @@ def test_hypervisors_are_restarted_one_by_one() -> None:
 def test_nova_compute_knows_the_broker_of_its_own_cell_only() -> None:
     found = planning.of_kind(everything(cells=[{"name": "one"}, {"name": "two"}]), SECRET)
     urls = {
-        name: planning.secret_texts(Desired(SECRET, dict(found[f"nova-{name}-environment"])))
+        name: planning.secret_texts(Desired(SECRET, dict(found[f"nova-{name}-secret-options"])))
         for name in ("compute", "compute-two")
     }
     brokers = {
-        name: sorted(value.rpartition("/")[2] for value in each.values() if "rabbit://" in value)
+        name: re.findall(r'"rabbit://.*/(.*)"', each["secrets.conf"])
         for name, each in urls.items()
     }
     assert brokers == {"compute": ["nova"], "compute-two": ["nova-two"]}

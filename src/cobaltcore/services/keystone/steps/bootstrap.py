@@ -14,12 +14,14 @@ from cobaltcore.api.keystone import KeystoneSpec
 from cobaltcore.engine import access, jobs, uwsgi
 from cobaltcore.engine.definition import Result, ServiceScope, Task
 from cobaltcore.engine.desired import names, secret, service
+from cobaltcore.engine.desired.volumes import Secret, Volume
 from cobaltcore.engine.verdict import Ready, Waiting
 from cobaltcore.runtime.meta import Desired, Kind, Object
 
 NEEDS = ("SecretsReady", "CertificateReady", "ConfigReady", "DatabaseReady", "FernetKeysReady")
 RUNNING = "BootstrapInProgress"
 IN_USE = "password"
+LOGIN_DIR = "/etc/keystone-login"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def bootstrapped(scope: ServiceScope[KeystoneSpec]) -> Result:
         "bootstrap",
         command(scope),
         inputs=attempt.number,
-        secret_environment={"OS_BOOTSTRAP_PASSWORD": (login, attempt.key)},
+        volumes=(Volume("login", LOGIN_DIR, Secret(login, {attempt.key: IN_USE})),),
     )
     if others := jobs.unfinished_others(scope, task):
         stopped = ", ".join(repr(each.key.name) for each in others)
@@ -101,12 +103,14 @@ def addresses(scope: ServiceScope[KeystoneSpec]) -> dict[str, str]:
 
 
 def command(scope: ServiceScope[KeystoneSpec]) -> tuple[str, ...]:
-    """The password comes from the environment: a command line is for all to see."""
+    """The password comes from a file: a command line is for all to see."""
     settings = scope.spec.bootstrap
     urls = [f"--bootstrap-{name}-url={url}" for name, url in addresses(scope).items()]
     return (
-        "keystone-manage",
+        "cobalt-agent",
+        "keystone",
         "bootstrap",
+        f"{LOGIN_DIR}/{IN_USE}",
         f"--bootstrap-username={settings.admin_user}",
         f"--bootstrap-region-id={settings.region}",
         "--bootstrap-service-name=keystone",

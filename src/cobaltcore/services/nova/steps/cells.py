@@ -7,11 +7,13 @@ from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT
 from cobaltcore.api.nova import CellStatus, NovaSpec
 from cobaltcore.engine import access, workloads
 from cobaltcore.engine.definition import DatabaseNeed, Result, ServiceScope
-from cobaltcore.engine.desired import database, workload
+from cobaltcore.engine.desired import database, inifile, workload
+from cobaltcore.engine.desired.inifile import Sections
 from cobaltcore.engine.verdict import Ready
 
 LABEL = "nova.c5c3.io/cell"
 """Label of hypervisor nodes that belong to another cell than the first."""
+DATABASES_DIR = "/etc/nova-databases"
 DATABASE_TEMPLATE = "{{scheme}}://{{username}}:{{password}}@{{hostname}}:{{port}}/{name}?{{query}}"
 """Nova fills in the rest from its own options, so that no password is written down."""
 
@@ -30,24 +32,14 @@ class Cell(NamedTuple):
         return "" if self.is_first else f"-{self.name}"
 
     @property
-    def database_variable(self) -> str:
-        """The variable with the address of its database."""
-        return f"{_upper(self.name)}_DATABASE"
+    def configuration(self) -> str:
+        """Which configuration its conductors and proxies read."""
+        return "" if self.is_first else f"cell-{self.name}"
 
     @property
-    def transport_variable(self) -> str:
-        """The variable with the address of its virtual host."""
-        return f"{_upper(self.name)}_TRANSPORT_URL"
-
-    @property
-    def variables(self) -> dict[str, str]:
-        """What its programs read in place of the addresses of the first cell."""
-        if self.is_first:
-            return {}
-        return {
-            "OS_DATABASE__CONNECTION": self.database_variable,
-            "OS_DEFAULT__TRANSPORT_URL": self.transport_variable,
-        }
+    def file(self) -> str:
+        """The name of the file with the address of its database."""
+        return f"{self.name}.conf"
 
 
 def cells(spec: NovaSpec) -> list[Cell]:
@@ -76,14 +68,22 @@ def virtual_hosts(spec: NovaSpec, first: str) -> list[str]:
     return [first, *(_virtual_host(first, each) for each in others)]
 
 
-def environment(scope: ServiceScope[NovaSpec]) -> dict[str, str]:
-    """Addresses of what cells beyond the first have for themselves."""
+def secrets(scope: ServiceScope[NovaSpec], cell: Cell) -> Sections:
+    """Addresses of what a cell has for itself."""
+    broker = {"transport_url": transport_url(scope, cell)}
+    return {**_database(scope, cell), "DEFAULT": broker}
+
+
+def secret_files(scope: ServiceScope[NovaSpec]) -> dict[str, dict[str, str]]:
+    """For the migration, the addresses of the databases of cells beyond the first."""
     _, *others = cells(scope.spec)
+    files = {each.file: inifile.render(_database(scope, each)) for each in others}
+    return {DATABASES_DIR: files} if files else {}
+
+
+def _database(scope: ServiceScope[NovaSpec], cell: Cell) -> Sections:
     account = access.database_account(scope)
-    return {
-        **{each.database_variable: database.dsn(account, each.database) for each in others},
-        **{each.transport_variable: transport_url(scope, each) for each in others},
-    }
+    return {"database": {"connection": database.dsn(account, cell.database)}}
 
 
 def transport_url(scope: ServiceScope[NovaSpec], cell: Cell) -> str:
@@ -138,7 +138,7 @@ def migration(scope: ServiceScope[NovaSpec]) -> tuple[str, ...]:
                 "transport": _transport_template(
                     scope, first if each.is_first else _virtual_host(first, each)
                 ),
-                "variable": "" if each.is_first else each.database_variable,
+                "file": "" if each.is_first else f"{DATABASES_DIR}/{each.file}",
                 "enabled": each.enabled,
             }
             for each in cells(scope.spec)
@@ -159,7 +159,3 @@ def _transport_template(scope: ServiceScope[NovaSpec], virtual_host: str) -> str
 
 def _virtual_host(first: str, cell: Cell) -> str:
     return f"{first.strip('/') or 'nova'}-{cell.name}"
-
-
-def _upper(name: str) -> str:
-    return name.upper().replace("-", "_")

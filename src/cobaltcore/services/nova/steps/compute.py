@@ -101,7 +101,7 @@ def _workload(scope: ServiceScope[NovaSpec], cell: Cell) -> Workload:
         target = f"{NODE_DIR}/virtualization.conf"
         command = ("cobalt-agent", "nova", "virtualization", target)
         init.append(Task("virtualization", command))
-        options = (*options, "--config-dir", NODE_DIR)
+        options = (*options, "--config-file", target)
     own = {cells.LABEL: cell.name}
     return Workload(
         f"compute{cell.suffix}",

@@ -44,7 +44,7 @@ def proxies(scope: ServiceScope[NovaSpec]) -> Iterator[Workload]:
             condition="ConsoleReady",
             health=PAGE,
             settings=scope.spec.console,
-            secret_environment=cell.variables,
+            config=cell.configuration,
             volumes=(Volume("identity", IDENTITY, Secret(scope.named("console-tls").name)),),
             resources=RESOURCES,
         )
