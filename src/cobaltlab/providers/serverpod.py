@@ -23,7 +23,6 @@ from cobaltcore.engine.desired.statefulset import Storage
 from cobaltcore.runtime.meta import Desired, Key, Object
 from cobaltlab import manifests
 
-DELETE_DATA = "c5c3.io/delete-data"
 CONFIGURATION = "/etc/cobaltcore"
 SECRETS = "/etc/cobaltcore-secrets"
 DELETE = "Delete"
@@ -99,7 +98,7 @@ def service(
 
 def deletes_data(obj: Object) -> bool:
     """Whether the annotation of an object asks for its data to be deleted with it."""
-    return (obj["metadata"].get("annotations") or {}).get(DELETE_DATA) == "true"
+    return (obj["metadata"].get("annotations") or {}).get(names.DELETE_DATA) == "true"
 
 
 def cluster_ip(service: Object | None) -> str:

@@ -7,6 +7,8 @@ COMPONENT = "app.kubernetes.io/component"
 CONFIG_DIGEST = "c5c3.io/config-digest"
 SECRET_DIGEST = "c5c3.io/secret-digest"  # noqa: S105 the name of an annotation
 ROTATED_AT = "c5c3.io/rotated-at"
+DELETE_DATA = "c5c3.io/delete-data"
+"""On a server: its volumes are deleted with it."""
 SUPERSEDED = "c5c3.io/superseded"
 """Since when old keys of a Secret encrypt nothing any more: number to time, as JSON."""
 USER_ID = 42424

@@ -49,6 +49,9 @@ def mariadb_objects(view: View) -> Iterator[Desired]:
         storage=mariadb.Storage(
             size=settings.storage_size or DEFAULT_STORAGE,
             storage_class_name=settings.storage_class,
+            pvc_retention_policy=None
+            if view.keeps_data
+            else mariadb.ClaimRetention(when_deleted="Delete"),
         ),
         galera=mariadb.Galera(enabled=True) if replicas > 1 else None,
         resources=_resources(settings.resources),
@@ -98,7 +101,7 @@ def rabbitmq_objects(view: View) -> Iterator[Desired]:
         ),
         resources=_resources(settings.resources),
     )
-    yield view.child(rabbitmq.CLUSTER, RABBITMQ, spec, RABBITMQ)
+    yield _with_data(view, view.child(rabbitmq.CLUSTER, RABBITMQ, spec, RABBITMQ))
 
 
 def valkey_objects(view: View) -> Iterator[Desired]:
@@ -116,7 +119,7 @@ def valkey_objects(view: View) -> Iterator[Desired]:
         ),
         resources=_resources(settings.resources),
     )
-    yield view.child(valkey.VALKEY, VALKEY, spec, VALKEY)
+    yield _with_data(view, view.child(valkey.VALKEY, VALKEY, spec, VALKEY))
 
 
 def memcached_objects(view: View) -> Iterable[Desired]:
@@ -145,6 +148,14 @@ def memcached_ready(view: View) -> Verdict:
 def rabbitmq_ready(view: View) -> Verdict:
     """Whether all brokers are there."""
     return is_ready(view, rabbitmq.CLUSTER, RABBITMQ, condition="AllReplicasReady")
+
+
+def _with_data(view: View, server: Desired) -> Desired:
+    """Its kind has no field for what becomes of its volumes when it is deleted."""
+    if view.keeps_data:
+        return server
+    metadata = {**server.body["metadata"], "annotations": {names.DELETE_DATA: "true"}}
+    return server._replace(body={**server.body, "metadata": metadata})
 
 
 def _resources(configured: PodResources | None) -> Resources | None:

@@ -2,6 +2,8 @@
 
 from cobaltcore.api.foreign.kubernetes import SECRET
 from cobaltcore.api.foreign.mariadb import MARIADB
+from cobaltcore.api.foreign.rabbitmq import CLUSTER
+from cobaltcore.api.foreign.valkey import VALKEY
 from cobaltcore.engine.verdict import Blocked, Ready
 from tests.support.control_planes import a_control_plane, a_ready_one, applied, key
 from tests.support.simulation import Simulation
@@ -27,6 +29,28 @@ def test_password_goes_with_the_data_when_the_policy_is_delete() -> None:
     plane = a_control_plane(deletionPolicy="Delete")
     (secret,) = (each for each in plane.plan().objects if each.key.name == ROOT)
     assert not secret.kept
+
+
+def test_volumes_of_servers_follow_the_policy() -> None:
+    def of_servers(policy: str) -> dict[str, tuple[object, object]]:
+        plane = a_control_plane(deletionPolicy=policy, infrastructure__valkey={})
+        return {
+            each.kind.kind: (
+                each.body["spec"].get("storage", {}).get("pvcRetentionPolicy"),
+                each.body["metadata"].get("annotations"),
+            )
+            for each in plane.plan().objects
+            if each.kind in (MARIADB, CLUSTER, VALKEY)
+        }
+
+    kept = (None, None)
+    assert of_servers("Retain") == dict.fromkeys(("MariaDB", "RabbitmqCluster", "Valkey"), kept)
+    deleted = (None, {"c5c3.io/delete-data": "true"})
+    assert of_servers("Delete") == {
+        "MariaDB": ({"whenDeleted": "Delete"}, None),
+        "RabbitmqCluster": deleted,
+        "Valkey": deleted,
+    }
 
 
 def test_password_that_the_operator_of_mariadb_generated_is_taken_over() -> None:
