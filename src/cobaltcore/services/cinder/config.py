@@ -3,11 +3,15 @@
 from cobaltcore.api.cinder import CinderSpec
 from cobaltcore.engine import access, ceph, oslo
 from cobaltcore.engine.definition import Config, ServiceScope
-from cobaltcore.engine.desired import containers, inifile, names
+from cobaltcore.engine.desired import containers, database, inifile, names
 from cobaltcore.engine.desired.inifile import Sections
+from cobaltcore.engine.verdict import InputInvalid
 from cobaltcore.services.cinder.steps import backends
 
 DATA = f"{names.VENV}/etc/cinder"
+LOCKS = f"file://{containers.STATE_DIR}/coordination"
+"""Locks between the processes of one pod."""
+ENDS_LOGIN = "/?#[]"
 LOGINS = ("service_user", "nova")
 HELPERS = ("cinder_sys_admin", "privsep_osbrick")
 
@@ -39,6 +43,7 @@ def render(scope: ServiceScope[CinderSpec]) -> Config:
             oslo.token_secrets(scope),
             oslo.login_secrets(scope, *LOGINS),
             oslo.key_manager_secrets(scope, spec.key_manager),
+            _shared_locks(scope),
         ),
         secret_files=ceph.secret_files(scope, backends.pools(scope)),
     )
@@ -59,7 +64,7 @@ def _general(scope: ServiceScope[CinderSpec]) -> Sections:
     return {
         "DEFAULT": default,
         "nova": {"interface": "internal"},
-        "coordination": {"backend_url": _locks(scope)},
+        **({} if _shares_backends(scope) else {"coordination": {"backend_url": LOCKS}}),
         **{each: {"helper_command": helper} for each in HELPERS},
     }
 
@@ -72,18 +77,32 @@ def _volumes(scope: ServiceScope[CinderSpec]) -> Sections:
         "enabled_backends": ",".join(each.name for each in found),
         "default_volume_type": scope.spec.default_volume_type or found[0].name,
     }
-    if scope.spec.volume.replicas > 1:
+    if _shares_backends(scope):
         # Pods that serve the same backends together have to know of each other.
         default["cluster"] = scope.name
     return {"DEFAULT": default}
 
 
-def _locks(scope: ServiceScope[CinderSpec]) -> str:
-    """Pods lock each other out where all of them can see it, if there is such a place."""
-    servers = access.cache_servers(scope, scope.spec.cache)
-    if scope.spec.volume.replicas > 1 and servers:
-        return f"memcached://{servers[0]}"
-    return f"file://{containers.STATE_DIR}/coordination"
+def _shares_backends(scope: ServiceScope[CinderSpec]) -> bool:
+    return scope.spec.volume.replicas > 1
+
+
+def _shared_locks(scope: ServiceScope[CinderSpec]) -> Sections:
+    """Pods lock each other out in the database: locks end with the connection of their holder."""
+    if not _shares_backends(scope):
+        return {}
+    block, account = access.required_database(scope), access.database_account(scope)
+    login = f"{account.username}:{account.password}"
+    # The library takes the login out of the address as it is written there.
+    if not login.isascii() or set(login) & set(ENDS_LOGIN):
+        raise InputInvalid(
+            "SecretInvalid",
+            f"the login in Secret {block.secret_ref.name!r} has one of {ENDS_LOGIN} or is not "
+            "ASCII, and several pods of cinder-volume cannot lock each other out with it: change "
+            "it, or set volume.replicas to 1",
+        )
+    server = database.dsn(account, block.database).partition("@")[2]
+    return {"coordination": {"backend_url": oslo.literal(f"mysql://{login}@{server}")}}
 
 
 def _rootwrap() -> Sections:

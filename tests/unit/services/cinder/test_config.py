@@ -1,5 +1,14 @@
-from cobaltcore.api.foreign.kubernetes import DEPLOYMENT, JOB
+import base64
+import string
+from urllib.parse import urlsplit
+
+import pytest
+
+from cobaltcore.api.cinder import CinderSpec
+from cobaltcore.api.foreign.kubernetes import DEPLOYMENT, JOB, SECRET
 from cobaltcore.engine import ceph
+from cobaltcore.engine.definition import ServiceScope
+from cobaltcore.engine.verdict import InputInvalid
 from tests.support import planning
 
 
@@ -41,12 +50,39 @@ def test_without_backends_there_is_nobody_to_talk_to_them() -> None:
     assert sorted(found) == ["cinder-api", "cinder-scheduler"]
 
 
-def test_several_volume_pods_form_a_cluster_and_share_their_locks() -> None:
-    cache = {"servers": ["memcached-0:11211", "memcached-1:11211"]}
-    scope = planning.scope(planning.an_object("Cinder", volume={"replicas": 2}, cache=cache))
+def with_password(password: str) -> ServiceScope[CinderSpec]:
+    obj = planning.with_external_database(planning.an_object("Cinder", volume={"replicas": 2}))
+    scope = planning.scope(obj)
+    login = scope.observed.contents[SECRET, scope.sibling(scope.spec.database.secret_ref.name)]
+    login["data"]["password"] = base64.b64encode(password.encode()).decode()
+    return scope
+
+
+@pytest.mark.parametrize("password", ["generated-_pass=", "a:b@c%d e", "a$b"])
+def test_several_volume_pods_form_a_cluster_and_lock_each_other_out(password: str) -> None:
+    scope = with_password(password)
     found = planning.options(scope, "cinder.conf")
     assert found["DEFAULT"]["cluster"] == "cinder"
-    assert found["coordination"]["backend_url"] == "memcached://memcached-0:11211"
+    assert "coordination" not in found
+    url = planning.secret_options(scope)["coordination"]["backend_url"]
+    # As oslo.config and tooz read it.
+    parsed = urlsplit(string.Template(url).substitute())
+    assert parsed.scheme == "mysql"
+    assert (parsed.username, parsed.password) == ("someone", password)
+    assert (parsed.hostname, parsed.port, parsed.path) == ("db.example", 3306, "/cinder")
+
+
+def test_one_volume_pod_locks_with_files() -> None:
+    scope = planning.scope(planning.an_object("Cinder"))
+    found = planning.options(scope, "cinder.conf")["coordination"]
+    assert found["backend_url"].startswith("file:///var/lib/")
+    assert "coordination" not in planning.secret_options(scope)
+
+
+@pytest.mark.parametrize("password", ["a/b", "a?b", "a#b", "a[b", "ä"])
+def test_login_that_locks_cannot_have_is_refused(password: str) -> None:
+    with pytest.raises(InputInvalid, match=r"has one of /\?#\[\] or is not ASCII"):
+        planning.rendered(with_password(password))
 
 
 def test_only_volume_pods_may_become_root_in_their_container() -> None:
