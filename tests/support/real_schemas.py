@@ -6,15 +6,18 @@ from typing import Any
 
 import yaml
 
+from cobaltcore.api.foreign.gateway import REFERENCE_GRANT
 from cobaltcore.runtime.meta import Kind
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "shared" / "crds"
+UNAVAILABLE = {REFERENCE_GRANT}
+"""Kinds whose schema is not among them."""
 
 
 @cache
 def real_schema(kind: Kind) -> dict[str, Any] | None:
     """The real operator's schema of a kind, closed for fields that it does not know."""
-    if not SCHEMAS.is_dir():
+    if kind in UNAVAILABLE or not SCHEMAS.is_dir():
         return None
     text = (SCHEMAS / f"{kind.plural}.{kind.group}.yaml").read_text()
     definition = yaml.load(text, Loader=yaml.CSafeLoader)
