@@ -4,7 +4,7 @@ RUN := .venv/bin/
 # Programs of ours start in half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help up down test test-charts test-providers lint e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican bench crds docs golden clean
+.PHONY: help up down test test-charts test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican bench crds docs golden clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -40,7 +40,11 @@ lint: .venv/bin/cobalt ## format, lint, types, layers, words
 	@$(RUN)codespell
 	@$(RUN)python tools/check_shape.py
 	@$(RUN)python tools/check_words.py
+	@$(RUN)python -m tools.check_advisories
 	@$(RUN)python tools/generate.py --check
+
+audit: .venv/bin/cobalt ## ask the package index for vulnerabilities of what images are built from
+	@$(RUN)python -m tools.check_advisories --online
 
 e2e: e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican ## the lab with everything real (as root), part by part
 
