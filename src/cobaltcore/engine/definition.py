@@ -157,9 +157,12 @@ class NodeAgent:
     """Labels that nodes must carry with this value or not at all."""
 
 
-DEFAULT_RESOURCES = Resources(
-    requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"}
-)
+def asking(cpu: str, memory: str) -> Resources:
+    """What a program needs as it was measured (docs/requests.md), and room for a peak of memory."""
+    return Resources(requests={"cpu": cpu, "memory": memory}, limits={"memory": "1Gi"})
+
+
+DEFAULT_RESOURCES = asking("50m", "128Mi")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from cobaltcore.api import cinder
 from cobaltcore.api.cinder import CinderSpec
-from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload
+from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload, asking
 from cobaltcore.services.cinder import config, projection
 from cobaltcore.services.cinder.steps import backends
 
@@ -19,6 +19,7 @@ def workloads(scope: ServiceScope[CinderSpec]) -> tuple[Workload, ...]:
         # Volumes belong to a host: whichever pod runs is that host.
         environment={"OS_DEFAULT__HOST": scope.named("volume").name},
         escalates=True,
+        resources=asking("50m", "160Mi"),
     )
     return (
         Workload(
@@ -35,6 +36,7 @@ def workloads(scope: ServiceScope[CinderSpec]) -> tuple[Workload, ...]:
             readiness=("cobalt-agent", "ready", "cinder", "service", "scheduler"),
             settings=scope.spec.scheduler,
             environment={"OS_DEFAULT__HOST": scope.named("scheduler").name},
+            resources=asking("20m", "128Mi"),
         ),
         *([volume] if backends.exist(scope) else []),
     )

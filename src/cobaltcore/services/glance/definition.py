@@ -3,7 +3,7 @@
 from cobaltcore.api import glance
 from cobaltcore.api.foreign.kubernetes import PERSISTENT_VOLUME_CLAIM
 from cobaltcore.engine import ceph
-from cobaltcore.engine.definition import Service, Step, Workload
+from cobaltcore.engine.definition import Service, Step, Workload, asking
 from cobaltcore.services.glance import config, projection
 from cobaltcore.services.glance.steps import metadefs, storage
 
@@ -28,6 +28,12 @@ SERVICE = Service(
         Step("MetadataDefinitionsReady", metadefs.loaded, needs=("DatabaseReady",)),
     ),
     workloads=lambda scope: (
-        Workload("api", scope.spec.replicas, module="glance.wsgi.api", health="/healthcheck"),
+        Workload(
+            "api",
+            scope.spec.replicas,
+            module="glance.wsgi.api",
+            health="/healthcheck",
+            resources=asking("50m", "160Mi"),
+        ),
     ),
 )

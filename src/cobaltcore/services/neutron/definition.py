@@ -6,7 +6,7 @@ from cobaltcore.api import neutron
 from cobaltcore.api import ovn as ovn_kinds
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET
 from cobaltcore.api.neutron import NeutronSpec
-from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload
+from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload, asking
 from cobaltcore.runtime.meta import WatchScope
 from cobaltcore.services.neutron import config, projection
 from cobaltcore.services.neutron.steps import metadata, ovn
@@ -19,20 +19,26 @@ FILES = (
 )
 
 
+WORKER = asking("20m", "256Mi")
+
+
 def workloads(scope: ServiceScope[NeutronSpec]) -> tuple[Workload, ...]:
     """The API, its workers, the agents on hypervisors."""
     workers = [
-        Workload("periodic-workers", command=("neutron-periodic-workers", *FILES)),
+        Workload(
+            "periodic-workers", command=("neutron-periodic-workers", *FILES), resources=WORKER
+        ),
     ]
     if ovn.is_used(scope):
         command = ("neutron-ovn-maintenance-worker", *FILES)
-        workers.append(Workload("ovn-maintenance-worker", command=command))
+        workers.append(Workload("ovn-maintenance-worker", command=command, resources=WORKER))
     api = Workload(
         "api",
         scope.spec.api.replicas,
         module="neutron.wsgi.api",
         settings=scope.spec.api,
         environment={"OS_NEUTRON_CONFIG_FILES": "neutron.conf;ml2_conf.ini"},
+        resources=asking("50m", "224Mi"),
     )
     return (api, *workers, *metadata.workloads(scope))
 

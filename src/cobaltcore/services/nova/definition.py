@@ -6,7 +6,7 @@ from cobaltcore.api import nova
 from cobaltcore.api.foreign.certmanager import ISSUER
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET, NODE
 from cobaltcore.api.nova import NovaSpec
-from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload
+from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload, asking
 from cobaltcore.engine.desired import names
 from cobaltcore.services.nova import config, projection
 from cobaltcore.services.nova.steps import cells, compute, console, hypervisor, metadata, users
@@ -46,6 +46,7 @@ def workloads(scope: ServiceScope[NovaSpec]) -> tuple[Workload, ...]:
             condition="SchedulerReady",
             settings=scope.spec.scheduler,
             environment={"OS_DEFAULT__HOST": scope.named("scheduler").name, **_cells(scope)},
+            resources=asking("20m", "128Mi"),
         ),
         Workload(
             "api",
@@ -53,6 +54,7 @@ def workloads(scope: ServiceScope[NovaSpec]) -> tuple[Workload, ...]:
             module="nova.wsgi.osapi_compute",
             settings=scope.spec.api,
             environment={**WSGI, "OS_DEFAULT__HOST": scope.named("api").name},
+            resources=asking("50m", "160Mi"),
         ),
         Workload(
             "metadata",
@@ -61,6 +63,7 @@ def workloads(scope: ServiceScope[NovaSpec]) -> tuple[Workload, ...]:
             port=metadata.PORT,
             settings=scope.spec.metadata,
             environment={**WSGI, "OS_DEFAULT__HOST": scope.named("metadata").name},
+            resources=asking("20m", "128Mi"),
         ),
         *console.proxies(scope),
         *compute.workloads(scope),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cobaltcore.api.foreign.kubernetes import SECRET
 from cobaltcore.api.neutron import NeutronSpec
 from cobaltcore.engine import access
-from cobaltcore.engine.definition import NodeAgent, SecretNeed, ServiceScope, Workload
+from cobaltcore.engine.definition import NodeAgent, SecretNeed, ServiceScope, Workload, asking
 from cobaltcore.engine.desired import names, secret
 from cobaltcore.engine.desired.volumes import Volume, host_path
 from cobaltcore.runtime.meta import Key, Kind
@@ -60,4 +60,5 @@ def workloads(scope: ServiceScope[NeutronSpec]) -> Iterator[Workload]:
                 Volume("namespaces", "/run/netns"),
             ),
             agent=NodeAgent(node_environment={"OS_DEFAULT__HOST": "spec.nodeName"}),
+            resources=asking("20m", "192Mi"),
         )
