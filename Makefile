@@ -4,7 +4,7 @@ RUN := .venv/bin/
 # Programs of ours start in half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help up down test test-charts test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican bench crds docs golden clean
+.PHONY: help up down test test-charts test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican bench crds docs golden landing clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -85,6 +85,9 @@ docs: .venv/bin/cobalt ## write the reference pages to docs/reference
 
 golden: .venv/bin/cobalt ## write the desired state of the examples to tests/golden
 	@$(RUN)python -m tests.support.golden
+
+landing: .venv/bin/cobalt ## keep CRDs and stored objects of a version that has landed, for tests of the next one
+	@$(RUN)python -m tests.support.landing
 
 clean: ## remove the virtual environment and caches of tools
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
