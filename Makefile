@@ -4,7 +4,7 @@ RUN := .venv/bin/
 # Programs of ours start in half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help up down test test-charts test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican bench crds docs golden landing clean
+.PHONY: help up down test test-charts test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-tempest bench crds docs golden landing clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -63,8 +63,10 @@ e2e-platform e2e-network e2e-services: e2e-%: .venv/bin/cobalt
 HEALING_TESTS := tests/e2e/cloud/test_healing.py tests/e2e/cloud/test_keys.py
 BARBICAN_TESTS := tests/e2e/cloud/test_barbican.py
 
+TEMPEST_TESTS := tests/e2e/cloud/test_tempest_slices.py
+
 e2e-cloud: .venv/bin/cobalt
-	@$(RUN)pytest $(filter-out $(HEALING_TESTS) $(BARBICAN_TESTS),$(wildcard tests/e2e/cloud/test_*.py))
+	@$(RUN)pytest $(filter-out $(HEALING_TESTS) $(BARBICAN_TESTS) $(TEMPEST_TESTS),$(wildcard tests/e2e/cloud/test_*.py))
 
 e2e-healing: .venv/bin/cobalt
 	@$(RUN)pytest $(HEALING_TESTS)
@@ -72,6 +74,9 @@ e2e-healing: .venv/bin/cobalt
 e2e-barbican: .venv/bin/cobalt
 	@$(RUN)cobalt images build --yes --quiet barbican
 	@$(RUN)pytest $(BARBICAN_TESTS)
+
+e2e-tempest: .venv/bin/cobalt ## Tempest, all of it or SLICES="image volume" (as root, hours)
+	@COBALT_TEMPEST_SLICES="$(SLICES)" $(RUN)pytest $(TEMPEST_TESTS)
 
 bench: .venv/bin/cobalt ## figures as a table and as JSON
 	@$(RUN)python -m cobaltlab.kubebuild kube coredns kwok >/dev/null

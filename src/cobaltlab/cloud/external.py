@@ -21,7 +21,6 @@ class ExternalHost(AbstractContextManager["ExternalHost"]):
 
     def __init__(self, index: int) -> None:
         self._index = index
-        self._veth = f"{network.external_bridge(index)}o"
         self._holder: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -33,7 +32,8 @@ class ExternalHost(AbstractContextManager["ExternalHost"]):
         assert self._holder.stdout is not None  # noqa: S101 it is a pipe
         self._holder.stdout.readline()
         try:
-            self._attach(self._holder.pid)
+            veth = f"{network.external_bridge(self._index)}o"
+            attach(self._index, self._holder.pid, veth=veth, address=ADDRESS)
         except network.IpError as error:
             self.close()
             raise errors.LabError(f"the external network is unreachable: {error}") from error
@@ -65,23 +65,29 @@ class ExternalHost(AbstractContextManager["ExternalHost"]):
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the namespace."""
         assert self._holder is not None  # noqa: S101 used inside of the with block
-        namespace = Path("/proc") / str(self._holder.pid) / "ns/net"
-        return command.run(["nsenter", f"--net={namespace}", *arguments])
+        return _run(self._holder.pid, *arguments)
 
-    def _attach(self, pid: int) -> None:
-        network.ip_batch([f"link del {self._veth}"], check=False)
-        network.ip_batch(
-            [
-                f"link add {self._veth} type veth peer name {DEVICE} netns {pid}",
-                f"link set {self._veth} master {network.external_bridge(self._index)} up",
-            ]
-        )
-        for arguments in (
-            ("ip", "addr", "add", ADDRESS, "dev", DEVICE),
-            ("ip", "link", "set", DEVICE, "up"),
-            # The userspace datapath of OVS drops packets with offloaded checksums.
-            ("ethtool", "-K", DEVICE, "tx", "off"),
-        ):
-            done = self.run(*arguments)
-            if done.returncode:
-                raise network.IpError(f"`{' '.join(arguments)}` failed: {command.last_line(done)}")
+
+def attach(index: int, pid: int, *, veth: str, address: str) -> None:
+    """Attach the network namespace of a process to the external network of a lab."""
+    network.ip_batch([f"link del {veth}"], check=False)
+    network.ip_batch(
+        [
+            f"link add {veth} type veth peer name {DEVICE} netns {pid}",
+            f"link set {veth} master {network.external_bridge(index)} up",
+        ]
+    )
+    for arguments in (
+        ("ip", "addr", "add", address, "dev", DEVICE),
+        ("ip", "link", "set", DEVICE, "up"),
+        # The userspace datapath of OVS drops packets with offloaded checksums.
+        ("ethtool", "-K", DEVICE, "tx", "off"),
+    ):
+        done = _run(pid, *arguments)
+        if done.returncode:
+            raise network.IpError(f"`{' '.join(arguments)}` failed: {command.last_line(done)}")
+
+
+def _run(pid: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in the network namespace of a process."""
+    return command.run(["nsenter", f"--net={Path('/proc') / str(pid) / 'ns/net'}", *arguments])
