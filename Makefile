@@ -4,7 +4,7 @@ RUN := .venv/bin/
 # Programs of ours start in half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help up down test test-charts test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-tempest bench crds docs golden landing clean
+.PHONY: help up down test test-charts test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-tempest test-registry bench crds docs golden landing clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -27,6 +27,10 @@ test: .venv/bin/cobalt ## unit and integration tests, against a real API server
 test-charts: .venv/bin/cobalt ## the Helm charts with the real Helm, which is built once
 	@$(RUN)python -m cobaltlab.kubebuild kube helm >/dev/null
 	@$(RUN)pytest tests/charts
+
+test-registry: .venv/bin/cobalt ## pushing images to the real registry of distribution, which is built once
+	@$(RUN)python -m cobaltlab.kubebuild registry >/dev/null
+	@$(RUN)pytest tests/registry
 
 test-providers: .venv/bin/cobalt ## the lab providers against real servers (takes a while)
 	@$(RUN)python -m cobaltlab.kubebuild kube coredns kwok >/dev/null

@@ -82,15 +82,22 @@ def references(
     return found
 
 
+def attachments(image_store: store.Store, name: str, wanted: Iterable[str] = ()) -> dict[str, str]:
+    """Reference → digest of signatures and SBOMs of images of a release, all or some."""
+    records = image_store.records(name)
+    names = list(wanted) or list(records)
+    return {
+        f"{recipe.REGISTRY}/{each}:{signing.tag(records[each].digest, kind)}": digest
+        for each in names
+        for kind, digest in records[each].attachments.items()
+    }
+
+
 def write_index(tree: sources.Sources, image_store: store.Store) -> None:
     """Name every image in the store by all its tags, and what belongs to it by its digest."""
     found: dict[str, str] = {}
     for name in image_store.releases():
-        found |= references(tree, image_store, name)
-        for record in image_store.records(name).values():
-            for kind, digest in record.attachments.items():
-                tag = signing.tag(record.digest, kind)
-                found[f"{recipe.REGISTRY}/{record.name}:{tag}"] = digest
+        found |= references(tree, image_store, name) | attachments(image_store, name)
     image_store.write_index(found)
 
 

@@ -4,9 +4,10 @@
     $XDG_CACHE_HOME/cobaltcore/coredns/<key>/coredns
     $XDG_CACHE_HOME/cobaltcore/kwok/<key>/kwok        and kwok-stages; tests simulate nodes with it
     $XDG_CACHE_HOME/cobaltcore/helm/<key>/helm        tests of the charts run it
+    $XDG_CACHE_HOME/cobaltcore/registry/<key>/registry    tests push images to it
 
-`python -m cobaltlab.kubebuild [kube|coredns|kwok|helm]` prints the path of the binary. An interrupted
-build resumes, because Go caches every compiled package.
+`python -m cobaltlab.kubebuild [kube|coredns|kwok|helm|registry]` prints the path of the binary. An
+interrupted build resumes, because Go caches every compiled package.
 """
 
 import fcntl
@@ -65,7 +66,10 @@ KUBE = Target(
 COREDNS = Target("coredns", module="")
 KWOK = Target("kwok", module="kwok", programs=("kwok-stages",))
 HELM = Target("helm", module="helm", upstream="helm.sh/helm/v3/cmd/helm")
-TARGETS: Mapping[str, Target] = {target.name: target for target in (KUBE, COREDNS, KWOK, HELM)}
+REGISTRY = Target("registry", module="registry")
+TARGETS: Mapping[str, Target] = {
+    target.name: target for target in (KUBE, COREDNS, KWOK, HELM, REGISTRY)
+}
 
 
 def sources_directory() -> Path:

@@ -1,11 +1,12 @@
 """`cobalt images`: builds the images that everything runs from, and lists them."""
 
 import argparse
+import os
 from pathlib import Path
 
 from cobaltcore.api import release as releases
 from cobaltcore.cli import output, progress
-from cobaltimages import build, cache, catalogue, lock, options, sources, store
+from cobaltimages import build, cache, catalogue, lock, options, push, recipe, sources, store
 
 HELP = "build container images, or list them"
 
@@ -20,16 +21,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     saving = verbs.add_parser("save", help="write images to an OCI archive")
     saving.add_argument("file", type=Path, metavar="FILE")
     saving.add_argument("names", nargs="*", metavar="NAME", help="which images (default: all)")
+    pushing = verbs.add_parser("push", help="push images with signatures and SBOMs to a registry")
+    pushing.add_argument("registry", metavar="REGISTRY", help="HOST[:PORT][/PATH]")
+    pushing.add_argument("names", nargs="*", metavar="NAME", help="which images (default: all)")
+    pushing.add_argument("--plain-http", action="store_true", help="the registry has no TLS")
     locking = verbs.add_parser("lock", help="update the locked Python packages of a release")
     collecting = verbs.add_parser(
         "options", help="update the options of services that are checked at admission"
     )
-    for verb in (listing, saving, locking, collecting):
+    for verb in (listing, saving, pushing, locking, collecting):
         _add_places(verb)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    verbs = {"build": _build, "list": _list, "save": _save, "lock": _lock, "options": _options}
+    verbs = {
+        "build": _build,
+        "list": _list,
+        "save": _save,
+        "push": _push,
+        "lock": _lock,
+        "options": _options,
+    }
     return verbs[arguments.verb](arguments)
 
 
@@ -139,6 +151,26 @@ def _save(arguments: argparse.Namespace) -> int:
     with arguments.file.open("wb") as target:
         image_store.archive(wanted, target)
     output.note(f"{len(wanted)} names written to {arguments.file}")
+    return 0
+
+
+def _push(arguments: argparse.Namespace) -> int:
+    image_store, names = _store(arguments), arguments.names
+    found = catalogue.references(_tree(arguments), image_store, arguments.release, names)
+    found |= catalogue.attachments(image_store, arguments.release, names)
+    host, _, path = arguments.registry.strip("/").partition("/")
+    credentials = push.credentials(host, os.environ)
+    registry = push.Registry(host, plain_http=arguments.plain_http, credentials=credentials)
+    sent = 0
+    for reference, digest in found.items():
+        name, _, tag = reference.removeprefix(f"{recipe.REGISTRY}/").partition(":")
+        if not reference.startswith(f"{recipe.REGISTRY}/"):
+            continue  # the name under which a node asks another registry for it
+        repository = f"{path}/{name}" if path else name
+        if registry.push(image_store, repository, tag, digest):
+            sent += 1
+            output.data(f"{host}/{repository}:{tag}@{digest}")
+    output.note(f"{sent} of {len(found)} names pushed, the others were up to date")
     return 0
 
 
