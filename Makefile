@@ -4,7 +4,7 @@ RUN := .venv/bin/
 # Programs of ours start in half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help up down test test-charts test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-tempest test-registry bench crds docs golden landing clean
+.PHONY: help up down test test-charts test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-tempest test-registry e2e-cells e2e-edits bench crds docs golden landing clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -50,7 +50,7 @@ lint: .venv/bin/cobalt ## format, lint, types, layers, words
 audit: .venv/bin/cobalt ## ask the package index for vulnerabilities of what images are built from
 	@$(RUN)python -m tools.check_advisories --online
 
-e2e: e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican ## the lab with everything real (as root), part by part
+e2e: e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-cells e2e-edits ## the lab with everything real (as root), part by part
 
 IMAGE_TESTS := $(wildcard tests/e2e/test_images_*.py)
 
@@ -66,11 +66,17 @@ e2e-platform e2e-network e2e-services: e2e-%: .venv/bin/cobalt
 # Slow ones: keys wait for kubelets.
 HEALING_TESTS := tests/e2e/cloud/test_healing.py tests/e2e/cloud/test_keys.py
 BARBICAN_TESTS := tests/e2e/cloud/test_barbican.py
+CELLS_TESTS := tests/e2e/cloud/test_cells.py
+EDITS_TESTS := tests/e2e/cloud/test_off_and_on.py tests/e2e/cloud/test_edits.py
+SLOW_TESTS := $(HEALING_TESTS) $(BARBICAN_TESTS) $(CELLS_TESTS) $(EDITS_TESTS)
+SEED ?= 19
+COUNT ?= 30
 
 TEMPEST_TESTS := tests/e2e/cloud/test_tempest_slices.py
 
 e2e-cloud: .venv/bin/cobalt
 	@$(RUN)pytest $(filter-out $(HEALING_TESTS) $(BARBICAN_TESTS) $(TEMPEST_TESTS),$(wildcard tests/e2e/cloud/test_*.py))
+	@$(RUN)pytest $(filter-out $(SLOW_TESTS),$(wildcard tests/e2e/cloud/test_*.py))
 
 e2e-healing: .venv/bin/cobalt
 	@$(RUN)pytest $(HEALING_TESTS)
@@ -81,6 +87,12 @@ e2e-barbican: .venv/bin/cobalt
 
 e2e-tempest: .venv/bin/cobalt ## Tempest, all of it or SLICES="image volume" (as root, hours)
 	@COBALT_TEMPEST_SLICES="$(SLICES)" $(RUN)pytest $(TEMPEST_TESTS)
+e2e-cells: .venv/bin/cobalt
+	@$(RUN)pytest $(CELLS_TESTS)
+
+# Random edits of a ControlPlane under load: make e2e-edits SEED=7 COUNT=10
+e2e-edits: .venv/bin/cobalt
+	@COBALT_EDITS_SEED=$(SEED) COBALT_EDITS_COUNT=$(COUNT) $(RUN)pytest $(EDITS_TESTS)
 
 bench: .venv/bin/cobalt ## figures as a table and as JSON
 	@$(RUN)python -m cobaltlab.kubebuild kube coredns kwok >/dev/null

@@ -13,6 +13,7 @@ from cobaltlab.cloud.external import ExternalHost
 from tests.support.lab import CommandFailed, Lab, eventually
 
 NAMESPACE = "openstack"
+PLANE = "lab"
 DEMO = "demo"
 SERVICES = {"image": "glance", "server": "nova", "volume": "cinder"}
 """The service of each kind of object."""
@@ -36,6 +37,25 @@ class Cloud:
         """Run a Python program in the toolbox; return its output."""
         command = ("exec", "-i", "-n", NAMESPACE, "deployment/openstack-client", "-c", "client")
         return self.lab.kubectl(*command, "--", "python3", "-", *arguments, input=source).strip()
+
+    def plane(self) -> dict[str, Any]:
+        """The ControlPlane."""
+        return self.lab.get("controlplane", PLANE, "-n", NAMESPACE)
+
+    def change(self, **spec: Any) -> None:
+        """Change the ControlPlane by a merge patch of its spec."""
+        patch = json.dumps({"spec": spec})
+        words = ("patch", "controlplane", PLANE, "-n", NAMESPACE, "--type=merge", "-p", patch)
+        self.lab.kubectl(*words)
+
+    def is_ready(self, found: dict[str, Any] | None = None) -> bool:
+        """Whether an object, by default the ControlPlane, is Ready in its newest generation."""
+        found = found or self.plane()
+        return any(
+            (each["type"], each["status"], each.get("observedGeneration"))
+            == ("Ready", "True", found["metadata"]["generation"])
+            for each in found.get("status", {}).get("conditions", ())
+        )
 
     def remove(self, kind: str, name: str) -> None:
         """Delete an object in any state, if it exists."""

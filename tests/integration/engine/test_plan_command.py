@@ -10,24 +10,13 @@ from typing import Any
 
 import pytest
 
-from cobaltcore.engine import registry
-from cobaltcore.runtime.dryrun import content
 from tests.support import asking, background
 from tests.support.control_plane import ControlPlaneHarness
+from tests.support.predictions import KINDS, Objects, contents, merged, observed, predicted
 from tests.support.services import serving
 
 OPERATORS = ("c5c3", "keystone", "placement", "barbican", "credentials")
 OFF = {"enabled": False}
-KINDS = sorted(
-    {
-        str(kind)
-        for each in registry.operators()
-        for planner in each.planners
-        for kind in (planner.kind, *(child.kind for child in planner.children))
-    }
-)
-Change = tuple[str, str, str]
-Objects = dict[tuple[str, str], dict[str, Any]]
 
 
 @dataclass
@@ -63,17 +52,6 @@ def a_plane(namespace: str, **spec: Any) -> dict[str, Any]:
     }
 
 
-def merged(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
-    found = dict(base)
-    for name, value in change.items():
-        known = found.get(name)
-        if isinstance(value, dict) and isinstance(known, dict):
-            found[name] = merged(known, value)
-        else:
-            found[name] = value
-    return found
-
-
 def apply(plane: ControlPlaneHarness, manifest: dict[str, Any]) -> None:
     plane.kubectl("apply", "-f", "-", input=json.dumps(manifest))
 
@@ -99,24 +77,7 @@ def snapshot(plane: ControlPlaneHarness, namespace: str) -> Objects:
     served = plane.kubectl("api-resources", "--verbs=list", "-o", "name").split()
     kinds = ",".join(kind for kind in KINDS if kind in served)
     found = asking.get(plane, namespace, kinds)["items"]
-    return {
-        (f"{each['kind']} {each['apiVersion']}", each["metadata"]["name"]): content(each)
-        for each in found
-    }
-
-
-def observed(before: Objects, after: Objects) -> set[Change]:
-    verbs = {
-        **dict.fromkeys(after.keys() - before.keys(), "create"),
-        **dict.fromkeys(before.keys() - after.keys(), "delete"),
-        **{e: "change" for e in after.keys() & before.keys() if after[e] != before[e]},
-    }
-    return {_change(verb, kind, name) for (kind, name), verb in verbs.items()}
-
-
-def _change(verb: str, kind: str, name: str) -> Change:
-    """A Job is named after its inputs, some of which others create, such as IDs in Keystone."""
-    return verb, kind, name.rpartition("-")[0] if kind.startswith("Job ") else name
+    return contents(found)
 
 
 def plan(
@@ -128,13 +89,6 @@ def plan(
     assert code == expect, text
     found: dict[str, Any] = json.loads(text)
     return found
-
-
-def predicted(found: dict[str, Any]) -> set[Change]:
-    return {
-        _change(each["action"], f"{each['kind']} {each['apiVersion']}", each["name"])
-        for each in found["changes"]
-    }
 
 
 def services(name: str, **settings: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from cobaltcore.api import controlplane, nova
+from cobaltcore.engine import releases
 from cobaltcore.runtime import webhook_objects
 from tests.support import webhooks
 from tests.support.control_plane import ControlPlaneHarness, KubectlError
@@ -68,7 +69,10 @@ def test_examples_are_accepted(plane: ControlPlaneHarness, namespace: str, kind:
 def test_stored_object_can_be_changed_in_spite_of_a_bad_option(
     plane: ControlPlaneHarness, namespace: str
 ) -> None:
-    other = {"repository": "registry.example/nova", "tag": "32.1.0"}
+    other = {
+        "repository": "registry.example/nova",
+        "tag": releases.image_tag("nova", releases.newest()),
+    }
     body = an_object("nova", namespace, extraConfig=BAD, image=other)
     plane.kubectl("create", "-f", "-", input=body)
     plane.kubectl("annotate", "nova", "--all", "-n", namespace, "a=b")

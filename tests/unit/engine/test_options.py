@@ -93,7 +93,10 @@ def test_options_of_every_service_and_release_are_known(service: str) -> None:
         assert "auth_url" in known.plugin_options
 
 
-def nova(value: str, tag: str = "32.1.0", repository: str = "ghcr.io/c5c3/nova") -> Object:
+OWN = releases.image_tag("nova", releases.newest())
+
+
+def nova(value: str, tag: str = OWN, repository: str = "ghcr.io/c5c3/nova") -> Object:
     configured = {"DEFAULT": {"cpu_allocation_ratio": value}}
     image = {"repository": repository, "tag": tag}
     return {"spec": {"image": image, "extraConfig": configured}}
