@@ -4,7 +4,7 @@ RUN := .venv/bin/
 # Programs of ours start in half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help up down test test-charts test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-tempest test-registry e2e-cells e2e-edits bench crds docs golden landing clean
+.PHONY: help up down test test-charts test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-tempest test-registry e2e-cells e2e-edits e2e-policies bench crds docs golden landing clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -51,6 +51,7 @@ audit: .venv/bin/cobalt ## ask the package index for vulnerabilities of what ima
 	@$(RUN)python -m tools.check_advisories --online
 
 e2e: e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-cells e2e-edits ## the lab with everything real (as root), part by part
+e2e: e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-policies ## the lab with everything real (as root), part by part
 
 IMAGE_TESTS := $(wildcard tests/e2e/test_images_*.py)
 
@@ -60,7 +61,7 @@ e2e-lab: .venv/bin/cobalt
 e2e-images: .venv/bin/cobalt
 	@$(RUN)pytest $(IMAGE_TESTS)
 
-e2e-platform e2e-network e2e-services: e2e-%: .venv/bin/cobalt
+e2e-platform e2e-network e2e-services e2e-policies: e2e-%: .venv/bin/cobalt
 	@$(RUN)pytest tests/e2e/$*
 
 # Slow ones: keys wait for kubelets.

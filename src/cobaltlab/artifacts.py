@@ -7,17 +7,22 @@ from pathlib import Path
 
 from cobaltcore.runtime import files
 from cobaltimages import cache
-from cobaltlab import kubebuild, ociarchive, pause, statedir
+from cobaltlab import kubebuild, ociarchive, pause, policies, statedir
 
 PAUSE = "pause"
 COREDNS = "coredns"
 
 
-def install(state_dir: statedir.StateDir, *, report: Callable[[str], None]) -> dict[str, str]:
+def install(
+    state_dir: statedir.StateDir, *, enforces_policies: bool, report: Callable[[str], None]
+) -> dict[str, str]:
     """Install binaries and images into a lab, built where missing; return image references."""
     kube = kubebuild.ensure(kubebuild.KUBE, report=report)
     coredns = kubebuild.ensure(kubebuild.COREDNS, report=report)
     _install_programs(state_dir, kube)
+    if enforces_policies:
+        enforcer = kubebuild.ensure(kubebuild.NETWORK_POLICIES, report=report)
+        _link(enforcer, state_dir.programs / policies.PROGRAM)
     return _install_images(state_dir, coredns)
 
 

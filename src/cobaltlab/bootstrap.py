@@ -26,6 +26,7 @@ from cobaltlab import (
     nodeconfig,
     nodefiles,
     pidfile,
+    policies,
     record,
     stalepods,
     statedir,
@@ -96,9 +97,10 @@ class Bootstrap:
         dns = manifests.coredns(
             self._subnets, image=self._images[artifacts.COREDNS], node_name=specs[0].name
         )
+        enforcer = policies.access() if self._instance.network_policies else []
         await image
         await asyncio.gather(
-            *(self._apply_one(each) for each in [manifests.storage_class(), *dns])
+            *(self._apply_one(each) for each in [manifests.storage_class(), *enforcer, *dns])
         )
 
     async def _apply_one(self, desired: Desired) -> None:

@@ -16,6 +16,7 @@ from cobaltlab import (
     nodefiles,
     packages,
     pidfile,
+    policies,
     preflight,
     record,
     statedir,
@@ -37,6 +38,7 @@ class UpOptions:
     audit: bool | None = None
     images: Path | None = None
     dev: bool | None = None
+    network_policies: bool | None = None
     install_packages: bool = False
     merge_kubeconfig: bool = False
 
@@ -70,7 +72,11 @@ def up(
         _prepare_host(state_dir, options, phase)
     with state_dir.locked():
         with progress.phase("binaries") as phase:
-            images = artifacts.install(state_dir, report=phase.detail)
+            images = artifacts.install(
+                state_dir,
+                enforces_policies=_enforces_policies(state_dir, options),
+                report=phase.detail,
+            )
         with progress.phase("network") as phase:
             teardown.remove_leftovers(statedir.find_all(environment), report=phase.detail)
             instance = _resolve_instance(state_dir, options, environment)
@@ -93,12 +99,13 @@ def _prepare_host(state_dir: statedir.StateDir, options: UpOptions, phase: phase
     packages.load_modules()
     sysctl.raise_limits()
     directories = [state_dir.directory, cache.cache_directory()]
-    found = preflight.gather(directories)
+    programs = policies.PACKAGES if _enforces_policies(state_dir, options) else {}
+    found = preflight.gather(directories, programs)
     if options.install_packages and found.missing_packages:
         others = preflight.problems(replace(found, missing_packages=()))
         if not others:
             hostpackages.install(found.missing_packages, report=phase.detail)
-            found = preflight.gather(directories)
+            found = preflight.gather(directories, programs)
     problems = preflight.problems(found)
     if problems:
         raise preflight.NotReady(problems)
@@ -123,9 +130,30 @@ def _resolve_instance(
     audit = instance.audit if options.audit is None else options.audit
     images = str(options.images or instance.images or cache.cache_directory() / "images")
     dev = instance.dev if options.dev is None else options.dev
-    instance = replace(instance, nodes=nodes, audit=audit, images=images, dev=dev)
+    if dev and _enforces_policies(state_dir, options):
+        raise errors.LabError(
+            "--dev and --network-policies do not go together: operators on the host are outside of "
+            "the cluster, and NetworkPolicies admit those in it",
+            hint="add --no-dev or --no-network-policies",
+        )
+    instance = replace(
+        instance,
+        nodes=nodes,
+        audit=audit,
+        images=images,
+        dev=dev,
+        network_policies=_enforces_policies(state_dir, options),
+    )
     record.write(state_dir.directory, instance)
     return instance
+
+
+def _enforces_policies(state_dir: statedir.StateDir, options: UpOptions) -> bool:
+    """As asked for, or as the lab has it."""
+    if options.network_policies is not None:
+        return options.network_policies
+    known = state_dir.read_record()
+    return known is not None and known.network_policies
 
 
 def _check_nodes(state_dir: statedir.StateDir, nodes: int, known: record.Instance | None) -> None:

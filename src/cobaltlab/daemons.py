@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cobaltcore.runtime import certificates
-from cobaltlab import nodeconfig, nodespec, pki, subnets
+from cobaltlab import nodeconfig, nodespec, pki, policies, subnets
 from cobaltlab.initconfig import Daemon
 
 ADMIN = "admin"
@@ -64,6 +64,13 @@ def node_daemons(
         ),
         Daemon(name=_API_READY, command=_wait_for_api(spec, keys), once=True),
     ]
+
+
+def network_policies(spec: nodespec.NodeSpec, programs: Programs, keys: pki.Pki) -> Daemon:
+    """The enforcer of NetworkPolicies; it needs the Node, and its own RBAC, which come later."""
+    kubeconfig = keys.kubeconfig(policies.USER, server=spec.subnets.api_url)
+    command = policies.command(programs.path(policies.PROGRAM), spec, kubeconfig=kubeconfig)
+    return Daemon(name=policies.PROGRAM, command=command, after=[f"done:{_API_READY}"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

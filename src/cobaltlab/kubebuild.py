@@ -6,8 +6,10 @@
     $XDG_CACHE_HOME/cobaltcore/helm/<key>/helm        tests of the charts run it
     $XDG_CACHE_HOME/cobaltcore/registry/<key>/registry    tests push images to it
 
-`python -m cobaltlab.kubebuild [kube|coredns|kwok|helm|registry]` prints the path of the binary. An
-interrupted build resumes, because Go caches every compiled package.
+    $XDG_CACHE_HOME/cobaltcore/network-policies/…     for labs that enforce NetworkPolicies
+
+`python -m cobaltlab.kubebuild [kube|coredns|kwok|helm|registry|network-policies]` prints the path of
+the binary. An interrupted build resumes, because Go caches every compiled package.
 """
 
 import fcntl
@@ -67,8 +69,9 @@ COREDNS = Target("coredns", module="")
 KWOK = Target("kwok", module="kwok", programs=("kwok-stages",))
 HELM = Target("helm", module="helm", upstream="helm.sh/helm/v3/cmd/helm")
 REGISTRY = Target("registry", module="registry")
+NETWORK_POLICIES = Target("network-policies", module="kube-router")
 TARGETS: Mapping[str, Target] = {
-    target.name: target for target in (KUBE, COREDNS, KWOK, HELM, REGISTRY)
+    target.name: target for target in (KUBE, COREDNS, KWOK, HELM, REGISTRY, NETWORK_POLICIES)
 }
 
 

@@ -95,6 +95,8 @@ def _init_config(
     )
     directory = state_dir.node(spec.name)
     running = daemons.node_daemons(spec, programs, state_dir.keys, directory)
+    if instance.network_policies:
+        running.append(daemons.network_policies(spec, programs, state_dir.keys))
     if spec.number == 0:
         control_plane = daemons.ControlPlane(
             spec=spec,

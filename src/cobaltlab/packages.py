@@ -24,9 +24,10 @@ MODULES: Mapping[str, Path] = {
 }
 
 
-def missing() -> list[str]:
-    """Packages whose programs are not installed."""
-    absent = [package for program, package in PROGRAMS.items() if not _is_installed(program)]
+def missing(further: Mapping[str, str] | None = None) -> list[str]:
+    """Packages whose programs are not installed, of every lab and of this one."""
+    wanted = {**PROGRAMS, **(further or {})}
+    absent = [package for program, package in wanted.items() if not _is_installed(program)]
     return list(dict.fromkeys(absent))
 
 

@@ -56,8 +56,8 @@ class NotReady(errors.LabError):
         self.problems = tuple(found)
 
 
-def gather(directories: Sequence[Path]) -> Facts:
-    """Inspect this machine; `directories` will take data."""
+def gather(directories: Sequence[Path], programs: Mapping[str, str] | None = None) -> Facts:
+    """Inspect this machine; `directories` will take data, `programs` are needed besides the usual."""
     if platform.system() != "Linux":
         return Facts(system=platform.system(), free_bytes={}, memory_bytes=MEMORY_BYTES)
     return Facts(
@@ -69,7 +69,7 @@ def gather(directories: Sequence[Path]) -> Facts:
         bridge_netfilter=Path("/proc/sys/net/bridge/bridge-nf-call-iptables").exists(),
         free_bytes={each: shutil.disk_usage(_existing(each)).free for each in directories},
         memory_bytes=_available_memory(),
-        missing_packages=packages.missing(),
+        missing_packages=packages.missing(programs),
         low_limits=sysctl.too_low(),
         taken_ports=ports.taken([registry.PORT]),
     )

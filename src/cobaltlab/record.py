@@ -23,6 +23,8 @@ class Instance:
     """The OCI layout that nodes pull images from."""
     dev: bool = False
     """Whether operators and providers run from the source tree on the host."""
+    network_policies: bool = False
+    """Whether nodes enforce NetworkPolicies."""
     merged_into: str = ""
     """The kubeconfig of a user that has a context for this lab."""
 

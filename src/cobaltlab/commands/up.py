@@ -42,6 +42,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="run operators and providers from the source tree on this host (default: in pods)",
     )
     parser.add_argument(
+        "--network-policies",
+        action=argparse.BooleanOptionalAction,
+        help="nodes enforce NetworkPolicies; builds kube-router once (default: no)",
+    )
+    parser.add_argument(
         "--yes", action="store_true", help="install missing Debian packages without asking"
     )
     parser.add_argument(
@@ -59,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         audit=arguments.audit,
         images=arguments.images and arguments.images.absolute(),
         dev=arguments.dev,
+        network_policies=arguments.network_policies,
         install_packages=arguments.yes,
         merge_kubeconfig=arguments.merge_kubeconfig,
     )

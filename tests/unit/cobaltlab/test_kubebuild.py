@@ -109,7 +109,8 @@ def test_unknown_target_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert (
         capsys.readouterr().err
-        == "unknown targets: cube; known targets: kube coredns kwok helm registry\n"
+        == "unknown targets: cube; "
+        "known targets: kube coredns kwok helm registry network-policies\n"
     )
 
 

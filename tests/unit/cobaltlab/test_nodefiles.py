@@ -35,6 +35,14 @@ def test_the_first_node_also_runs_the_control_plane(state_dir: statedir.StateDir
     }
 
 
+def test_every_node_enforces_network_policies_if_asked_for(state_dir: statedir.StateDir) -> None:
+    nodefiles.write(state_dir, replace(INSTANCE, network_policies=True), IMAGES)
+    for name in ("control-plane", "hypervisor-1", "hypervisor-2"):
+        command = commands(state_dir, name)["network-policies"]
+        assert command[0] == str(state_dir.programs / "network-policies")
+        assert f"--hostname-override={name}" in command
+
+
 def test_writing_again_changes_nothing(state_dir: statedir.StateDir) -> None:
     nodefiles.write(state_dir, INSTANCE, IMAGES)
     before = {path: path.read_bytes() for path in state_dir.directory.rglob("*") if path.is_file()}
