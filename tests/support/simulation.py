@@ -232,5 +232,9 @@ def _referenced(kind: Kind, key: Key) -> Desired:
     return Desired(kind, {"metadata": meta, "spec": example["spec"]})
 
 
-def _is_owned(obj: Object, uid: str) -> bool:
-    return any(each["uid"] == uid for each in obj["metadata"].get("ownerReferences") or ())
+def _is_owned(obj: Object, ownership: str) -> bool:
+    namespace, _, uid = ownership.partition("/")
+    references = obj["metadata"].get("ownerReferences") or ()
+    return obj["metadata"].get("namespace", "") == namespace and any(
+        each["uid"] == uid for each in references
+    )

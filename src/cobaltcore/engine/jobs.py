@@ -8,7 +8,7 @@ from cobaltcore.engine.definition import AnyScope, Result, Task
 from cobaltcore.engine.desired import job, names
 from cobaltcore.engine.plan import Removal
 from cobaltcore.engine.verdict import Blocked, Ready, Waiting
-from cobaltcore.runtime.meta import Key, key_of
+from cobaltcore.runtime.meta import Key, key_of, ownership
 
 RETRY_FAILED_JOB = timedelta(seconds=60)
 
@@ -19,7 +19,7 @@ def unfinished_others(scope: AnyScope, task: Task) -> list[Removal]:
     Deleted in the foreground, they exist until their pods are gone.
     """
     wanted = _key(scope, task)
-    owned = scope.observed.find(JOB, "owner", scope.live["metadata"]["uid"])
+    owned = scope.observed.find(JOB, "owner", ownership(scope.live))
     return [
         Removal(JOB, key_of(each), "Foreground")
         for each in owned

@@ -34,7 +34,7 @@ from cobaltcore.runtime.controller import (
     owner,
     unless_own_status_update,
 )
-from cobaltcore.runtime.meta import Key, Kind, Object, key_of
+from cobaltcore.runtime.meta import Key, Kind, Object, key_of, ownership
 
 LOOK_AGAIN_AFTER_CONFLICT = timedelta(seconds=30)
 """The conflicting object is not ours: its deletion may not trigger a reconcile."""
@@ -244,7 +244,7 @@ class Reconciler(Generic[ScopeT]):
         """The newest of each name, which ends in a digest of its content."""
         if not any(child.kind == CONFIG_MAP for child in self._planner.children):
             return []
-        owned = self._cluster.informer(CONFIG_MAP).find("owner", live["metadata"]["uid"])
+        owned = self._cluster.informer(CONFIG_MAP).find("owner", ownership(live))
         newest = sorted(owned, key=lambda o: o["metadata"]["creationTimestamp"], reverse=True)
         kept: dict[str, list[Key]] = {}
         for each in newest:

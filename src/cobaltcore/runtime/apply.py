@@ -20,6 +20,7 @@ from cobaltcore.runtime.meta import (
     Object,
     key_of,
     owner_reference,
+    ownership,
 )
 
 
@@ -53,7 +54,7 @@ class Applier:
         """Delete children of `owner` that are not to be kept."""
         changes = ChangeSet()
         for kind in kinds:
-            for child in self._cluster.informer(kind).find("owner", owner["metadata"]["uid"]):
+            for child in self._cluster.informer(kind).find("owner", ownership(owner)):
                 if (kind, key_of(child)) not in keep:
                     await self._delete(kind, child, changes)
         return changes

@@ -96,8 +96,10 @@ class CachedObject:
             return None
 
     @property
-    def owner_uids(self) -> list[str]:
-        return [owner["uid"] for owner in self._metadata.owner_references or ()]
+    def owners(self) -> list[str]:
+        """Values of the index `owner`, see `meta.ownership`."""
+        owners = self._metadata.owner_references or ()
+        return [f"{self.key.namespace}/{owner['uid']}" for owner in owners]
 
     @property
     def labels(self) -> dict[str, str]:

@@ -144,6 +144,15 @@ def key_of(obj: Mapping[str, Any]) -> Key:
     return Key(meta.get("namespace", ""), meta["name"])
 
 
+def ownership(owner: Mapping[str, Any]) -> str:
+    """The value of the index `owner` of dependents of an object.
+
+    They are in its namespace: whoever may write in another one cannot make objects its dependents.
+    """
+    meta = owner["metadata"]
+    return f"{meta.get('namespace', '')}/{meta['uid']}"
+
+
 def owner_reference(owner: Mapping[str, Any]) -> dict[str, Any]:
     """The reference of a child to its controlling owner."""
     meta = owner["metadata"]

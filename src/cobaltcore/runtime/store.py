@@ -53,7 +53,7 @@ class Store:
     def __init__(self, faults: Faults | None = None) -> None:
         self._faults = faults or Faults("")
         self._known: dict[Key, CachedObject] = {}
-        self._indexes: dict[str, Index] = {"owner": Index(lambda state: state.owner_uids)}
+        self._indexes: dict[str, Index] = {"owner": Index(lambda state: state.owners)}
         self._removed: dict[Key, int] = {}
         self.own_status_updates: dict[Key, Mapping[str, Any]] = {}
         """The statuses that this process is writing."""

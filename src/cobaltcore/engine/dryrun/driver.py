@@ -23,7 +23,7 @@ from cobaltcore.runtime import conditions, errors
 from cobaltcore.runtime.cluster import Cluster
 from cobaltcore.runtime.controller import Source
 from cobaltcore.runtime.dryrun import DryRunClient
-from cobaltcore.runtime.meta import Key, Kind, Object
+from cobaltcore.runtime.meta import Key, Kind, Object, ownership
 from cobaltcore.runtime.store import Change
 
 MOST_RECONCILES = 5000
@@ -131,10 +131,12 @@ class Driver:
 
     def _dependents(self, owner: Object) -> list[tuple[Kind, Key]]:
         uid = owner["metadata"].get("uid", "")
+        if not uid:
+            return []
         return [
             (informer.kind, Key(each["metadata"].get("namespace", ""), each["metadata"]["name"]))
             for informer in self._cluster.informers
-            for each in informer.find("owner", uid)
+            for each in informer.find("owner", ownership(owner))
             if all(ref["uid"] == uid for ref in each["metadata"]["ownerReferences"])
         ]
 

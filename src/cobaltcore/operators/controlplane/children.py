@@ -17,7 +17,7 @@ from cobaltcore.engine.planner import Child
 from cobaltcore.engine.watches import CONTENT, OPTIONAL, OURS
 from cobaltcore.operators.controlplane import available
 from cobaltcore.operators.controlplane.view import View
-from cobaltcore.runtime.meta import Kind, Object
+from cobaltcore.runtime.meta import Kind, Object, ownership
 
 CHILDREN = (
     Child(mariadb.MARIADB, OPTIONAL),
@@ -75,7 +75,7 @@ CREDENTIALS = frozenset(
 def owned(view: View) -> Iterator[tuple[Kind, Object]]:
     """Everything that exists of a ControlPlane, whatever its spec is; what is kept has no owner."""
     for child in CHILDREN:
-        for each in view.observed.find(child.kind, "owner", view.live["metadata"]["uid"]):
+        for each in view.observed.find(child.kind, "owner", ownership(view.live)):
             yield child.kind, each
 
 

@@ -20,7 +20,7 @@ from cobaltcore.engine.verdict import Ready, Waiting
 from cobaltcore.operators.controlplane import children, identity
 from cobaltcore.operators.controlplane.parts import PARTS
 from cobaltcore.operators.controlplane.view import OPERATOR, View
-from cobaltcore.runtime.meta import Desired, Key, Kind, Object, key_of
+from cobaltcore.runtime.meta import Desired, Key, Kind, Object, key_of, ownership
 from cobaltcore.runtime.timestamps import parse_timestamp
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _is_owned(view: View, desired: Desired) -> bool:
 
 def _orphans(view: View) -> list[Release]:
     """K-ORC cannot finish deletions without Keystone, which goes early if the namespace is deleted."""
-    keystone = view.observed.find(KEYSTONE, "owner", view.live["metadata"]["uid"])
+    keystone = view.observed.find(KEYSTONE, "owner", ownership(view.live))
     if any(each["metadata"]["name"] == identity.KEYSTONE for each in keystone):
         return []
     mine: dict[Kind, list[Object]] = defaultdict(list)

@@ -22,7 +22,7 @@ from cobaltcore.operators.credentials import generations, revocation, subject
 from cobaltcore.operators.credentials.generations import Generation, Subject
 from cobaltcore.operators.credentials.subject import NOT_ISSUED, RotationScope
 from cobaltcore.runtime import conditions
-from cobaltcore.runtime.meta import Condition, Desired, Key, Kind, Object
+from cobaltcore.runtime.meta import Condition, Desired, Key, Kind, Object, ownership
 from cobaltcore.runtime.store import Change
 from cobaltcore.runtime.timestamps import parse_timestamp, timestamp
 
@@ -109,8 +109,7 @@ class RotationPlanner(Planner[RotationScope]):
 
 
 def _owned(scope: RotationScope) -> list[Object]:
-    uid = scope.live["metadata"]["uid"]
-    return scope.observed.find(korc.APPLICATION_CREDENTIAL, "owner", uid)
+    return scope.observed.find(korc.APPLICATION_CREDENTIAL, "owner", ownership(scope.live))
 
 
 def _generations(scope: RotationScope, user: Subject) -> list[Generation]:

@@ -25,7 +25,7 @@ def test_an_object_is_the_same_from_bytes_and_decoded(make: Any) -> None:
     cached = make(an_object(ownerReferences=[{"uid": "u1", "name": "b"}], managedFields=[{}]))
     assert cached.key == Key("ns", "a")
     assert cached.version == 7
-    assert cached.owner_uids == ["u1"]
+    assert cached.owners == ["ns/u1"]
     assert cached.status == {"ready": True}
     assert cached.object == an_object(ownerReferences=[{"uid": "u1", "name": "b"}])
 
@@ -40,7 +40,7 @@ def test_an_object_without_a_status_a_namespace_or_owners() -> None:
     cached = CachedObject.read(b'{"metadata":{"name":"a","resourceVersion":"1"}}')
     assert cached.key == Key("", "a")
     assert cached.status is None
-    assert cached.owner_uids == []
+    assert cached.owners == []
 
 
 def test_a_bookmark_has_a_version_and_no_name() -> None:

@@ -43,10 +43,11 @@ def test_objects_are_found_by_owner_and_by_own_indexes_after_every_change() -> N
     store = Store()
     store.put(cached("a", 1, ownerReferences=[{"uid": "u1"}], labels={"app": "x"}))
     store.add_index("app", lambda obj: [obj["metadata"].get("labels", {}).get("app", "")])
-    assert [o["metadata"]["name"] for o in store.find("owner", "u1")] == ["a"]
+    assert [o["metadata"]["name"] for o in store.find("owner", "ns/u1")] == ["a"]
+    assert store.find("owner", "other/u1") == [], "dependents are in the namespace of their owner"
     assert [o["metadata"]["name"] for o in store.find("app", "x")] == ["a"]
     store.put(cached("a", 2, labels={"app": "y"}))
-    assert store.find("owner", "u1") == []
+    assert store.find("owner", "ns/u1") == []
     assert store.find("app", "x") == []
     assert len(store.find("app", "y")) == 1
     store.remove(Key("ns", "a"), version=3)
