@@ -39,14 +39,14 @@ def guarded() -> Iterator[ControlPlaneHarness]:
     """An API server where the policies are in force."""
     with ControlPlaneHarness() as plane:
         plane.install_crds(crd.manifests())
-        _install(plane)
+        install(plane)
         namespace = plane.create_namespace("ready")
         bad = _example("Nova", namespace, {"spec.image": EVIL})
         plane.wait_until(lambda: _refusal(plane, bad) != "", what="the policies are in force")
         yield plane
 
 
-def _install(plane: ControlPlaneHarness, **lists: list[str]) -> None:
+def install(plane: ControlPlaneHarness, **lists: list[str]) -> None:
     scope = Scope("", merge(defaults(), lists))
     served = [fields.kind for fields in admission.KINDS]
     parts = [Part(each) for each in admission.objects(served)]
@@ -109,7 +109,7 @@ def test_lists_are_those_of_the_settings(guarded: ControlPlaneHarness) -> None:
     changes = {"spec.image": image, "spec.compute": {"libvirtImage": image}}
     wanted = _example("Nova", "default", changes)
     wanted["spec"]["compute"]["nodeSelector"] = {"a": "b"}
-    _install(
+    install(
         guarded, allowedRegistries=["its.example", "mirror.example/its"], allowedNodeLabels=["a=b"]
     )
     try:
@@ -117,4 +117,4 @@ def test_lists_are_those_of_the_settings(guarded: ControlPlaneHarness) -> None:
         other = objects.changed(wanted, {"spec.compute.nodeSelector": {"a": "c"}})
         assert "spec.compute.nodeSelector" in _refusal(guarded, other)
     finally:
-        _install(guarded)
+        install(guarded)
