@@ -137,7 +137,7 @@ class ServicePart(Generic[SpecT, SettingsT]):
     needs: tuple[str, ...] = ()
     """Parts that must be ready before it, besides infrastructure, catalogue and its user."""
     catalog: CatalogEntry | None = None
-    roles: tuple[str, ...] = ("admin", "service")
+    roles: tuple[str, ...] = ("service",)
     """Roles of its user in the project `service`; none: it has no user."""
     uses_messaging: bool = False
     messaging_from_nodes: bool = False

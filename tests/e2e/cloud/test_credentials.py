@@ -21,9 +21,9 @@ def credential(lab: Lab, service: str) -> tuple[str, str]:
     return id_, secret
 
 
-def log_in(cloud: Cloud, id_: str, secret: str) -> bool:
-    """Whether Keystone accepts a credential, which is passed over stdin."""
-    script = (
+def session(id_: str, secret: str) -> str:
+    """A program that logs in with a credential; it is passed over stdin."""
+    return (
         "import sys, openstack\n"
         f"id_, secret = {id_!r}, {secret!r}\n"
         "url = openstack.connect().config.config['auth']['auth_url']\n"
@@ -32,7 +32,15 @@ def log_in(cloud: Cloud, id_: str, secret: str) -> bool:
         "from keystoneauth1.identity.v3 import ApplicationCredential\n"
         "auth = ApplicationCredential(url, application_credential_id=id_,"
         " application_credential_secret=secret)\n"
-        "try:\n    session.Session(auth, verify=cacert or True).get_token()\n"
+        "opened = session.Session(auth, verify=cacert or True)\n"
+    )
+
+
+def log_in(cloud: Cloud, id_: str, secret: str) -> bool:
+    """Whether Keystone accepts a credential."""
+    script = (
+        f"{session(id_, secret)}"
+        "try:\n    opened.get_token()\n"
         "except (exceptions.Unauthorized, exceptions.NotFound):\n    print('rejected')\n"
         "else:\n    print('accepted')\n"
     )
@@ -50,6 +58,20 @@ def test_every_service_has_an_application_credential_of_its_own_user(
         assert id_ in {each["ID"] for each in listed}, service
         reported = lab.get(service, service, "-n", NAMESPACE)["status"]["applicationCredentialID"]
         assert reported == id_
+
+
+def test_users_that_check_tokens_administer_nothing(lab: Lab, cloud: Cloud) -> None:
+    requests = (("identity", "/users"), ("compute", "/os-hypervisors"))
+    for service in ("glance", "placement"):
+        held = cloud.get("role", "assignment", "list", "--user", service, "--names")
+        assert [each["Role"].partition("@")[0] for each in held] == ["service"], service
+        script = (
+            f"{session(*credential(lab, service))}"
+            f"for type_, path in {requests!r}:\n"
+            "    print(opened.get(path, endpoint_filter={'service_type': type_,"
+            " 'interface': 'internal'}, raise_exc=False).status_code)\n"
+        )
+        assert cloud.python(script).split() == ["403", "403"], service
 
 
 def test_no_request_fails_while_a_credential_is_rotated(

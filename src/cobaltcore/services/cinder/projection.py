@@ -32,6 +32,8 @@ PART = ServicePart(
     block=CinderSettings,
     phase="Compute",
     project=project,
+    # Nova drops events of services about servers of other projects.
+    roles=("admin", "service"),
     needs=("rabbitmq", "ceph", "glance"),
     catalog=CatalogEntry("block-storage", "Volumes", "/v3"),
     uses_messaging=True,

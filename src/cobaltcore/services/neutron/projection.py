@@ -22,6 +22,8 @@ PART = ServicePart(
     block=NeutronSettings,
     phase="Compute",
     project=project,
+    # Nova drops events of services about servers of other projects.
+    roles=("admin", "service"),
     needs=("rabbitmq", "ovn"),
     catalog=CatalogEntry("network", "Networks"),
     uses_messaging=True,

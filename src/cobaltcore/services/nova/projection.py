@@ -66,6 +66,8 @@ PART = ServicePart(
     block=NovaSettings,
     phase="Compute",
     project=project,
+    # Neutron hides segments and requests for resources from services, Cinder has no rules for them.
+    roles=("admin", "service"),
     needs=("rabbitmq", "ceph", "placement", "glance"),
     catalog=CatalogEntry("compute", "Servers", "/v2.1"),
     uses_messaging=True,
