@@ -15,6 +15,13 @@ def a_control_plane(**spec: Any) -> Simulation:
     return Simulation(ControlPlanePlanner(), planning.an_object("ControlPlane", **spec))
 
 
+def a_certified_one(**spec: Any) -> Simulation:
+    """The same, after the certificates of its servers were issued."""
+    plane = a_control_plane(**spec)
+    plane.apply(plane.plan())
+    return plane
+
+
 def a_ready_one(**spec: Any) -> Simulation:
     """The same, after everything that it waits for reported that it is ready."""
     plane = a_control_plane(**spec)

@@ -6,6 +6,7 @@ from typing import Any
 
 from cobaltcore.api import release
 from cobaltcore.engine import releases
+from cobaltcore.engine.desired import names
 from cobaltcore.runtime.meta import Object
 from tests.support import objects, openstack
 
@@ -14,7 +15,7 @@ ISSUER = "lab-ca"
 TRUST = "c5c3-trust"
 """The Secret with the CA certificate of the issuer."""
 OVN_CERTIFICATE = "ovn-tls-certs"
-BROKER = "rabbitmq:5672"
+BROKER = "rabbitmq:5671"
 
 UNAVAILABLE: dict[str, dict[str, Any]] = {
     # The policy overrides would lock K-ORC out.
@@ -136,6 +137,13 @@ def tls_endpoints(kind: str, spec: Any) -> None:
         spec["keystone"]["caSecretRef"] = {"name": TRUST}
 
 
+def tls_servers(kind: str, spec: Any) -> None:
+    """The administrator's database and broker accept nothing else."""
+    for block, server in (("database", names.MARIADB), ("messaging", names.RABBITMQ)):
+        if block in spec:
+            spec[block]["tls"] = {"caSecretRef": {"name": names.certificate_secret(server)}}
+
+
 def tls_connections(kind: str, spec: Any) -> None:
     """Neutron's example has tcp: connections although the OVNCluster's enables TLS."""
     if kind != "Neutron":
@@ -153,5 +161,6 @@ CHANGES: tuple[Callable[[str, Any], None], ...] = (
     built_images,
     small_volumes,
     tls_endpoints,
+    tls_servers,
     tls_connections,
 )

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from cobaltcore.api import cinder, glance
-from cobaltcore.api.blocks import IssuerRef, Tls
-from cobaltcore.api.controlplane import ControlPlane, ControlPlaneSpec, Global
+from cobaltcore.api.blocks import IssuerRef
+from cobaltcore.api.controlplane import ControlPlane, ControlPlaneSpec, Global, GlobalTls
 from cobaltcore.api.foreign import kubernetes, mariadb, rabbitmq
 from cobaltcore.api.foreign.certmanager import CERTIFICATE
 from cobaltcore.api.foreign.gateway import REFERENCE_GRANT
@@ -44,9 +44,7 @@ LABELS = {"app.kubernetes.io/managed-by": "administrator"}
 PLANE = ControlPlane(
     metadata=ObjectMeta(name="by-hand", namespace=NAMESPACE),
     spec=ControlPlaneSpec(
-        global_=Global(
-            replicas=1, tls=Tls(enabled=True, issuer_ref=IssuerRef(name=lab_examples.ISSUER))
-        )
+        global_=Global(replicas=1, tls=GlobalTls(issuer_ref=IssuerRef(name=lab_examples.ISSUER)))
     ),
 )
 """Input of the builders."""
@@ -72,7 +70,7 @@ class Administrator:
         view = self.view()
         services = [each for each in examples if "database" in each["spec"]]
         self.create_missing(view, _logins(view, services))
-        self.provide("mariadb", "rabbitmq", "memcached")
+        self.provide("certificates", "mariadb", "rabbitmq", "memcached")
         self.create_missing(view, _accounts(services))
         self._wait_for_accounts()
         ceph.wait()
@@ -183,7 +181,7 @@ def _accounts(services: Iterable[Object]) -> Iterator[Desired]:
     """Databases with their owners, and users of the broker's first virtual host."""
     for each in services:
         name, spec = each["metadata"]["name"], each["spec"]
-        wanted = database.Owner(name, names.database_secret(name), keep=True)
+        wanted = database.Owner(name, names.database_secret(name), keep=True, encrypted=True)
         yield database.user(MARIADB, name, wanted, LABELS)
         for called in (spec["database"][way] for way in DATABASES if way in spec["database"]):
             yield from database.objects(MARIADB, called.replace("_", "-"), called, wanted, LABELS)

@@ -99,6 +99,13 @@ class Image(Struct):
     """Content digest, sha256: and 64 hexadecimal digits. Pins the exact image."""
 
 
+class ServerTls(Struct):
+    """Encryption of connections to a server."""
+
+    ca_secret_ref: SecretKeyRef
+    """Secret with the CA bundle to trust, key ca.crt unless named. Pods see no other key of it."""
+
+
 class Database(Struct):
     """The service's database: created on a MariaDB of the cluster, or external."""
 
@@ -126,6 +133,8 @@ class Database(Struct):
     secret_ref: SecretRef
     """Secret with the keys username and password, and host (and port) if neither clusterRef
     nor host is set. A changed password restarts the pods one after the other."""
+    tls: ServerTls | None = None
+    """Encrypt connections, and check the certificate for the host. Unset: plain connections."""
 
 
 class Messaging(Struct):
@@ -151,6 +160,8 @@ class Messaging(Struct):
     """Virtual host. Unset: the name of the object with clusterRef, / with hosts."""
     secret_ref: SecretRef
     """Secret with the keys username and password."""
+    tls: ServerTls | None = None
+    """Encrypt connections, with clusterRef to port 5671. Unset: plain connections."""
 
 
 class TokenCache(Struct):
@@ -307,8 +318,7 @@ class EndpointTls(Tls):
     )
 
     hosts: Annotated[list[Host], Meta(max_length=16), list_set()] | None = None
-    """Further names and addresses of the endpoint that the certificate is valid for, such as those
-    of a load balancer."""
+    """Further names and addresses that the certificate is valid for, as those of a load balancer."""
 
 
 class ServiceSpec(PodSettings):

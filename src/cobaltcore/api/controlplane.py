@@ -26,9 +26,9 @@ from cobaltcore.api.blocks import (
     Conditions,
     DeletionPolicy,
     ImageRepository,
+    IssuerRef,
     Policy,
     RegionName,
-    Tls,
 )
 from cobaltcore.api.cron import Cron
 from cobaltcore.api.infrastructure import Infrastructure, Storage
@@ -179,6 +179,16 @@ class NetworkPolicies(Struct):
     from others, for example from a tunnel."""
 
 
+class GlobalTls(Struct):
+    """TLS of everything that listens in the control plane."""
+
+    enabled: bool = True
+    """Encrypt what endpoints, database, broker and virtual network send. Off is for tests; changing
+    it interrupts a cloud, because servers and clients restart one after the other."""
+    issuer_ref: IssuerRef | None = None
+    """Issuer of all certificates; it has to sign names of Services. Unset: a CA is created."""
+
+
 class Global(Struct):
     """Settings of all parts."""
 
@@ -187,8 +197,9 @@ class Global(Struct):
     replicas: Literal[1, 3] | None = None
     """Replicas of all parts that do not set their own: 1 for a test, 3 to survive the loss of a
     node. Unset: a tested number for each part."""
-    tls: Tls | None = None
-    """TLS of all endpoints. Without issuer or Secret the operator creates a CA. Unset: off."""
+    tls: GlobalTls = GlobalTls()
+    """TLS of endpoints, database, broker and virtual network. On; without an issuer a CA is
+    created."""
     monitoring: Monitoring | None = None
     """Metrics and alerts. Unset: off."""
     network_policy: NetworkPolicies = NetworkPolicies()

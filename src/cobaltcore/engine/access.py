@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from typing import TypeVar
 
-from cobaltcore.api.blocks import Database, KeystoneAuth, Messaging, ServiceSpec, TokenCache
+from cobaltcore.api.blocks import (
+    Database,
+    KeystoneAuth,
+    Messaging,
+    ServerTls,
+    ServiceSpec,
+    TokenCache,
+)
 from cobaltcore.api.foreign.kubernetes import SECRET, STATEFUL_SET
 from cobaltcore.api.foreign.mariadb import MARIADB
 from cobaltcore.engine.definition import AnyScope, SecretNeed
@@ -14,6 +21,10 @@ from cobaltcore.runtime.meta import Object
 T = TypeVar("T")
 MEMCACHED_PORT = 11211
 DEFAULT_REGION = "RegionOne"
+CA_KEY = "ca.crt"
+"""Key of a CA bundle in a Secret, unless the spec names another."""
+DATABASE_CA = f"/etc/ssl/database/{CA_KEY}"
+MESSAGING_CA = f"/etc/ssl/messaging/{CA_KEY}"
 
 
 def required_database(scope: AnyScope) -> Database:
@@ -38,9 +49,17 @@ def backend_needs(spec: ServiceSpec) -> Iterator[SecretNeed]:
         if spec.database.cluster_ref is None and spec.database.host is None:
             keys = (*keys, "host")
         yield SecretNeed(spec.database.secret_ref.name, keys, "database login")
+        yield from _authority(spec.database.tls, "CA of the database server")
     if spec.messaging is not None:
         login = spec.messaging.secret_ref.name
         yield SecretNeed(login, ("username", "password"), "RabbitMQ login")
+        yield from _authority(spec.messaging.tls, "CA of RabbitMQ")
+
+
+def _authority(tls: ServerTls | None, purpose: str) -> Iterator[SecretNeed]:
+    if tls is not None:
+        ref = tls.ca_secret_ref
+        yield SecretNeed(ref.name, (ref.key or CA_KEY,), purpose)
 
 
 def secret_needs(scope: AnyScope) -> Iterator[SecretNeed]:
@@ -52,7 +71,7 @@ def secret_needs(scope: AnyScope) -> Iterator[SecretNeed]:
         yield SecretNeed(name, keys, "Keystone application credential")
         bundle = scope.spec.keystone.ca_secret_ref
         if bundle is not None:
-            yield SecretNeed(bundle.name, (bundle.key or "ca.crt",), "CA bundle of Keystone")
+            yield SecretNeed(bundle.name, (bundle.key or CA_KEY,), "CA bundle of Keystone")
     yield from scope.service.secrets(scope.spec)
 
 
@@ -112,7 +131,9 @@ def database_account(scope: AnyScope) -> Account:
     elif not host:
         host = value(scope, login, "host")
         port = int(secret.text(secret_content(scope, login), "port") or port)
-    return Account(host, port, value(scope, login, "username"), value(scope, login, "password"))
+    ca_file = DATABASE_CA if block.tls is not None else ""
+    username, password = value(scope, login, "username"), value(scope, login, "password")
+    return Account(host, port, username, password, ca_file)
 
 
 def virtual_host(scope: AnyScope) -> str:
@@ -125,7 +146,8 @@ def brokers(scope: AnyScope) -> list[str]:
     """Host and port of every broker."""
     block = required_messaging(scope)
     if block.cluster_ref is not None:
-        return messaging.hosts(scope.sibling(block.cluster_ref.name))
+        cluster = scope.sibling(block.cluster_ref.name)
+        return messaging.hosts(cluster, encrypted=block.tls is not None)
     return list(block.hosts or ())
 
 

@@ -41,6 +41,7 @@ def _objects(scope: AnyScope) -> Iterable[Desired]:
         username=access.value(scope, block.secret_ref.name, "username"),
         password_secret=block.secret_ref.name,
         keep=scope.keeps_data,
+        encrypted=block.tls is not None,
     )
     cluster = Key(scope.namespace, block.cluster_ref.name)
     yield database.user(cluster, scope.name, owner, scope.labels())

@@ -33,10 +33,14 @@ def database_secrets(scope: AnyScope) -> Sections:
     }
 
 
-def messaging_options() -> Sections:
+def messaging_options(scope: AnyScope) -> Sections:
     """Classic queues, which are lost with their broker; heartbeats that notice a dead connection."""
+    messaging = scope.spec.messaging
+    is_encrypted = messaging is not None and messaging.tls is not None
+    tls = {"ssl": "true", "ssl_ca_file": access.MESSAGING_CA} if is_encrypted else {}
     return {
         "oslo_messaging_rabbit": {
+            **tls,
             "rabbit_quorum_queue": "false",
             "heartbeat_timeout_threshold": "30",
             "kombu_reconnect_delay": "0.5",

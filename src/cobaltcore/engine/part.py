@@ -12,6 +12,7 @@ from cobaltcore.api.blocks import (
     Ref,
     SecretKeyRef,
     SecretRef,
+    ServerTls,
     ServiceSpec,
 )
 from cobaltcore.api.controlplane import ControlPlaneSpec
@@ -99,6 +100,7 @@ class Parent(Generic[SettingsT]):
             "cluster_ref": Ref(name=names.MARIADB),
             "database": self.service,
             "secret_ref": SecretRef(name=names.database_secret(self.service)),
+            "tls": self._tls(names.MARIADB),
         }
 
     @property
@@ -109,12 +111,20 @@ class Parent(Generic[SettingsT]):
     def messaging(self) -> Messaging:
         """Its virtual host on the ControlPlane's RabbitMQ."""
         login = SecretRef(name=names.messaging_secret(self.service))
-        return Messaging(cluster_ref=Ref(name=names.RABBITMQ), secret_ref=login)
+        return Messaging(
+            cluster_ref=Ref(name=names.RABBITMQ), secret_ref=login, tls=self._tls(names.RABBITMQ)
+        )
 
     @property
     def cache(self) -> Cache:
         """The ControlPlane's Memcached."""
         return Cache(cluster_ref=Ref(name=names.MEMCACHED))
+
+    def _tls(self, server: str) -> ServerTls | None:
+        """The CA of a server's certificate is next to it, whoever issued it."""
+        if not self.spec.global_.tls.enabled:
+            return None
+        return ServerTls(ca_secret_ref=SecretKeyRef(name=names.certificate_secret(server)))
 
     def replicas(self, own: int | None, default: int = 2) -> int:
         """The part's own number, else the one for all, else a tested one."""

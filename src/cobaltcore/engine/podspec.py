@@ -1,7 +1,9 @@
 """Pods of a service: what all of them mount and how they are probed. Pure."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from cobaltcore.api.blocks import SecretKeyRef
 from cobaltcore.api.foreign.kubernetes import DEPLOYMENT
 from cobaltcore.api.pods import Resources
 from cobaltcore.engine import access, configuration, oslo, uwsgi
@@ -54,7 +56,7 @@ def job_pod(scope: AnyScope, task: Task) -> Pod:
     if task.offline:
         volumes = [config.public(scope.service)]
     elif task.before_keystone:
-        volumes = config.volumes(scope.service)
+        volumes = [*config.volumes(scope.service), *_backend_authorities(scope)]
     else:
         volumes = _volumes(scope, config)
     own = {each.name for each in task.volumes}
@@ -162,14 +164,26 @@ def _environment(scope: AnyScope) -> dict[str, str]:
 
 
 def _volumes(scope: AnyScope, config: RenderedConfig) -> list[Volume]:
-    found = config.volumes(scope.service)
+    found = [*config.volumes(scope.service), *_backend_authorities(scope)]
     keystone = scope.spec.keystone
     if keystone is not None and keystone.ca_secret_ref is not None:
-        directory, _, file = oslo.CA_FILE.rpartition("/")
-        bundle = keystone.ca_secret_ref
-        items = {bundle.key: file} if bundle.key else {}
-        found.append(Volume("ca", directory, Secret(bundle.name, items)))
+        found.append(_authority("ca", oslo.CA_FILE, keystone.ca_secret_ref))
     return [*found, *scope.service.volumes(scope)]
+
+
+def _backend_authorities(scope: AnyScope) -> Iterator[Volume]:
+    """Who signs the certificates of database and broker; a renewed one reaches running pods."""
+    database, messaging = scope.spec.database, scope.spec.messaging
+    if database is not None and database.tls is not None:
+        yield _authority("database-ca", access.DATABASE_CA, database.tls.ca_secret_ref)
+    if messaging is not None and messaging.tls is not None:
+        yield _authority("messaging-ca", access.MESSAGING_CA, messaging.tls.ca_secret_ref)
+
+
+def _authority(name: str, path: str, bundle: SecretKeyRef) -> Volume:
+    """A CA bundle, and nothing else of its Secret."""
+    directory, _, file = path.rpartition("/")
+    return Volume(name, directory, Secret(bundle.name, {bundle.key or access.CA_KEY: file}))
 
 
 def _workload_volumes(scope: AnyScope, workload: Workload, config: RenderedConfig) -> list[Volume]:

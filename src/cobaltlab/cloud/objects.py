@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from cobaltcore.api import controlplane
-from cobaltcore.api.blocks import NamespacedRef, Tls
+from cobaltcore.api.blocks import NamespacedRef
 from cobaltcore.api.controlplane import ControlPlaneSpec, Global
 from cobaltcore.api.foreign import kubernetes, rook
 from cobaltcore.api.infrastructure import Ceph, Infrastructure, Ovn, Storage
@@ -48,7 +48,7 @@ def control_plane(images: Mapping[str, str]) -> Iterator[Desired]:
     yield _object(rook.CEPH_CLUSTER, CEPH, msgspec.to_builtins(ceph))
     mapping = BridgeMapping(physical_network=EXTERNAL_NETWORK, bridge=EXTERNAL_BRIDGE)
     spec = ControlPlaneSpec(
-        global_=Global(replicas=1, tls=Tls(enabled=True)),
+        global_=Global(replicas=1),
         infrastructure=Infrastructure(ovn=Ovn(bridge_mappings=[mapping])),
         storage=Storage(ceph=Ceph(cluster_ref=NamespacedRef(name=CEPH.name))),
     )

@@ -69,8 +69,8 @@ async def _password(store: servers.Secrets, live: Object, spec: MariaDBSpec) -> 
 def _unsupported(spec: MariaDBSpec) -> Iterable[str]:
     if spec.replicas > 1:
         yield f"spec.replicas is {spec.replicas}: the lab runs 1"
-    if spec.tls is not None and spec.tls.enabled:
-        yield "spec.tls is ignored: the lab's server has no TLS"
+    if spec.tls is not None and spec.tls.enabled and not mariadb_server.certificate(spec):
+        yield "spec.tls is ignored: the lab needs spec.tls.serverCertSecretRef"
     if spec.max_scale_ref is not None:
         yield "spec.maxScaleRef is ignored: the lab has no MaxScale"
 

@@ -138,7 +138,18 @@ class SqlReconciler(ServerObjectReconciler):
         host = self._address(self._cluster.informer(SERVICE).get(key))
         if not host:
             raise Waiting(f"Service {str(key)!r} has no address")
-        return Endpoint(host, spec.port, secret.text(found, ref.key) or "")
+        password = secret.text(found, ref.key) or ""
+        return Endpoint(host, spec.port, password, await self._authority(key.namespace, spec))
+
+    async def _authority(self, namespace: str, spec: MariaDBSpec) -> str:
+        """The CA of the server's certificate; empty if it speaks plain text."""
+        name = mariadb_server.authority(spec) if mariadb_server.certificate(spec) else ""
+        if not name:
+            return ""
+        found = secret.text(await self._cluster.read(SECRET, Key(namespace, name)), "ca.crt")
+        if not found:
+            raise Waiting(f"Secret {name!r} with the key 'ca.crt' does not exist")
+        return found
 
     async def _password(self, live: Object, spec: Any) -> str:
         if not isinstance(spec, UserSpec):

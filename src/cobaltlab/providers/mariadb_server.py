@@ -39,10 +39,31 @@ aria_pagecache_buffer_size = 8M
 table_open_cache = 1000
 """
 
+_TLS_SETTINGS = f"""\
+ssl-cert = {serverpod.CERTIFICATE}/tls.crt
+ssl-key = {serverpod.CERTIFICATE}/tls.key
+ssl-ca = {serverpod.CERTIFICATE}/ca.crt
+tls-version = TLSv1.2,TLSv1.3
+"""
+
+# A renewed certificate is served to new connections; those that exist go on.
+_RENEW = f"""\
+renew() {{
+    served=$(cksum < {serverpod.CERTIFICATE}/tls.crt)
+    while sleep 5; do
+        latest=$(cksum < {serverpod.CERTIFICATE}/tls.crt)
+        if [ "$latest" != "$served" ]; then
+            mariadb --no-defaults --socket={SOCKET} -e 'FLUSH SSL' && served=$latest
+        fi
+    done
+}}
+[ ! -e {serverpod.CERTIFICATE}/tls.crt ] || renew &
+"""
+
 # An interrupted installation is under another name and starts over.
 _START = f"""\
 set -eu
-cd {VOLUME}
+{_RENEW}cd {VOLUME}
 if [ ! -d data ]; then
     rm -rf new
     mariadb-install-db --no-defaults --datadir={VOLUME}/new --skip-test-db --skip-name-resolve
@@ -95,6 +116,7 @@ def objects(
         data_path=VOLUME,
         digest=digest(statements),
         node_selector=spec.node_selector or None,
+        certificate=certificate(spec),
     )
     internal = f"{key.name}-internal"
     yield configuration
@@ -105,9 +127,26 @@ def objects(
     yield serverpod.stateful_set(server, internal, live=current)
 
 
+def certificate(spec: MariaDBSpec) -> str:
+    """The Secret with the server's certificate; empty without TLS."""
+    tls = spec.tls
+    if tls is None or not tls.enabled or tls.server_cert_secret_ref is None:
+        return ""
+    return tls.server_cert_secret_ref.name
+
+
+def authority(spec: MariaDBSpec) -> str:
+    """The Secret with the CA of that certificate."""
+    ca = spec.tls.server_ca_secret_ref if spec.tls is not None else None
+    return ca.name if ca is not None else certificate(spec)
+
+
 def settings(spec: MariaDBSpec) -> str:
     """Defaults, then `spec.myCnf`: the last value of an option counts."""
     defaults = f"{_SETTINGS}port = {spec.port}\n"
+    if certificate(spec):
+        is_required = spec.tls is not None and spec.tls.required
+        defaults += _TLS_SETTINGS + ("require_secure_transport = ON\n" if is_required else "")
     return f"{defaults}\n{spec.my_cnf.rstrip()}\n" if spec.my_cnf else defaults
 
 

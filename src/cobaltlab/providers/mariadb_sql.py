@@ -7,6 +7,7 @@ they quote the statement and with it passwords.
 
 import asyncio
 import re
+import ssl
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ class Endpoint:
     host: str
     port: int
     password: str
+    authority: str = ""
+    """The CA of its certificate, in PEM; empty: the connection is plain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,9 @@ def drop_database(spec: DatabaseSpec) -> list[Statement]:
 
 
 def create_user(spec: UserSpec, password: str) -> list[Statement]:
-    rest = f"%s@%s IDENTIFIED BY %s WITH MAX_USER_CONNECTIONS {spec.max_user_connections:d}"
+    require = "SSL" if spec.require is not None and spec.require.ssl else "NONE"
+    limit = f"WITH MAX_USER_CONNECTIONS {spec.max_user_connections:d}"
+    rest = f"%s@%s IDENTIFIED BY %s REQUIRE {require} {limit}"
     values = (spec.name, spec.host, password)
     return [
         Statement(f"CREATE USER IF NOT EXISTS {rest}", values),
@@ -100,9 +105,13 @@ def _revoke(spec: GrantSpec, privileges: Sequence[str]) -> list[Statement]:
 def start_statements(password: str) -> str:
     """The init file of a server: root may connect from any host.
 
-    The user of the pod has an account without privileges for the probes.
+    The user of the pod has an account for probes, which can load a renewed certificate.
     """
-    lines = [f"CREATE USER IF NOT EXISTS '{PROBE_USER}'@'localhost' IDENTIFIED VIA unix_socket;"]
+    lines = [
+        f"CREATE USER IF NOT EXISTS '{PROBE_USER}'@'localhost' IDENTIFIED VIA unix_socket;",
+        # For a renewed certificate.
+        f"GRANT RELOAD ON *.* TO '{PROBE_USER}'@'localhost';",
+    ]
     for host in ("localhost", "%"):
         account = f"'{ADMINISTRATOR}'@'{host}'"
         secret = f"'{converters.escape_string(password)}'"
@@ -159,13 +168,21 @@ def _connected(endpoint: Endpoint) -> "pymysql.Connection[Any]":
         user=ADMINISTRATOR,
         # PyMySQL encodes text as Latin-1.
         password=endpoint.password.encode(),
-        ssl_disabled=True,
+        ssl=_trusting(endpoint.authority) if endpoint.authority else None,
+        ssl_disabled=not endpoint.authority,
         charset="utf8mb4",
         autocommit=True,
         connect_timeout=int(CONNECT_TIMEOUT.total_seconds()),
         read_timeout=int(STATEMENT_TIMEOUT.total_seconds()),
         write_timeout=int(STATEMENT_TIMEOUT.total_seconds()),
     )
+
+
+def _trusting(authority: str) -> ssl.SSLContext:
+    """The server is addressed by its IP address, which its certificate does not have."""
+    context = ssl.create_default_context(cadata=authority)
+    context.check_hostname = False
+    return context
 
 
 def _execute(cursor: Any, statement: Statement) -> None:

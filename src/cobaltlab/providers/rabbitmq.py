@@ -40,7 +40,7 @@ async def _plan(
     store: servers.Secrets, live: Object, image: str, child: Object | None
 ) -> servers.Plan:
     spec = manifest.spec_of(live, ClusterSpec)
-    generated = rabbitmq_server.default_user(live, secrets.token_urlsafe(24))
+    generated = rabbitmq_server.default_user(live, spec, secrets.token_urlsafe(24))
     login = secret.texts(await store.create_once(generated, live))
     username, password = (login.get(name, "") for name in ("username", "password"))
     if not (username and password):
@@ -58,8 +58,8 @@ async def _plan(
 def _unsupported(spec: ClusterSpec) -> Iterable[str]:
     if spec.replicas > 1:
         yield f"spec.replicas is {spec.replicas}: the lab runs 1"
-    if spec.tls is not None and spec.tls.secret_name:
-        yield "spec.tls is ignored: the lab's broker has no TLS"
+    if spec.tls is not None and spec.tls.ca_secret_name:
+        yield "spec.tls.caSecretName is ignored: the lab's broker checks no client certificates"
 
 
 def _status(live: Object, observed: servers.Observed, now: datetime) -> ClusterStatus:

@@ -5,6 +5,7 @@ Every request is a PUT or DELETE of a path and so idempotent.
 
 import base64
 import hashlib
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from cobaltcore.api.foreign.rabbitmq import PermissionSpec, PolicySpec, UserSpec
 from cobaltlab.providers.server_objects import ServerError
 
 PORT = 15672
+TLS_PORT = 15671
 TIMEOUT = aiohttp.ClientTimeout(total=30, connect=5)
 NOT_FOUND = 404
 
@@ -29,6 +31,8 @@ class Endpoint:
     url: str
     username: str
     password: str
+    authority: str = ""
+    """The CA of its certificate, in PEM; empty: what the host trusts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,9 @@ async def _request(endpoint: Endpoint, method: str, entry: Entry) -> None:
     try:
         async with (
             aiohttp.ClientSession(timeout=TIMEOUT) as session,
-            session.request(method, url, data=body, headers=headers) as response,
+            session.request(
+                method, url, data=body, headers=headers, ssl=_trusted(endpoint)
+            ) as response,
         ):
             if response.status >= 400 and not (
                 method == "DELETE" and response.status == NOT_FOUND
@@ -115,6 +121,15 @@ async def _request(endpoint: Endpoint, method: str, entry: Entry) -> None:
         raise ServerError(
             f"RabbitMQ at {endpoint.url} does not respond: {error or 'timed out'}"
         ) from error
+
+
+def _trusted(endpoint: Endpoint) -> ssl.SSLContext | bool:
+    """A broker is addressed by its IP address, which its certificate does not have."""
+    if not endpoint.authority:
+        return True
+    context = ssl.create_default_context(cadata=endpoint.authority)
+    context.check_hostname = False
+    return context
 
 
 def _message(status: int, body: bytes) -> str:

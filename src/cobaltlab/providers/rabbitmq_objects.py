@@ -13,6 +13,7 @@ from cobaltcore.api.foreign.rabbitmq import (
     POLICY,
     USER,
     VHOST,
+    ClusterSpec,
     LocalRef,
     PermissionSpec,
     PolicySpec,
@@ -36,9 +37,14 @@ ALLOWED_NAMESPACES = "rabbitmq.com/topology-allowed-namespaces"
 
 
 def management(service: Object | None) -> str:
-    """URL of a broker's management API."""
+    """URL of a broker's management API: encrypted if it can be."""
     address = serverpod.cluster_ip(service)
-    return f"http://{address}:{rabbitmq_http.PORT}" if address else ""
+    if not address:
+        return ""
+    ports = {each["port"] for each in (service or {})["spec"]["ports"]}
+    if rabbitmq_http.TLS_PORT in ports:
+        return f"https://{address}:{rabbitmq_http.TLS_PORT}"
+    return f"http://{address}:{rabbitmq_http.PORT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +162,13 @@ class TopologyReconciler(ServerObjectReconciler):
         url = self._address(self._cluster.informer(SERVICE).get(key))
         if not url:
             raise Waiting(f"Service {str(key)!r} has no address")
-        return Endpoint(url, login.get("username", ""), login.get("password", ""))
+        authority = await self._authority(key.namespace, manifest.spec_of(server, ClusterSpec))
+        return Endpoint(url, login.get("username", ""), login.get("password", ""), authority)
+
+    async def _authority(self, namespace: str, spec: ClusterSpec) -> str:
+        """The CA of the broker's certificate; empty if it speaks plain text."""
+        name = rabbitmq_server.certificate(spec)
+        return (await self._texts(Key(namespace, name))).get("ca.crt", "") if name else ""
 
     async def _external_endpoint(self, live: Object) -> Endpoint:
         """The broker that `connectionSecret` describes."""

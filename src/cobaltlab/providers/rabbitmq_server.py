@@ -12,15 +12,14 @@ from cobaltlab.providers import rabbitmq_http, serverpod
 
 NAME = "rabbitmq"
 VOLUME = "/var/lib/rabbitmq"
-AMQP = 5672
-CLIENT_PORTS = {"amqp": AMQP, "management": rabbitmq_http.PORT}
+AMQP, AMQPS = 5672, 5671
+PLAIN_PORTS = {"amqp": AMQP, "management": rabbitmq_http.PORT}
+TLS_PORTS = {"amqps": AMQPS, "management-tls": rabbitmq_http.TLS_PORT}
 NODE_PORTS = {"epmd": 4369, "cluster-rpc": 25672}
 DEFINITIONS = "definitions.json"
 LOGIN_KEYS = {"username": "username", "password": "password"}
 
 _SETTINGS = f"""\
-listeners.tcp.default = {AMQP}
-management.tcp.port = {rabbitmq_http.PORT}
 load_definitions = {serverpod.SECRETS}/{DEFINITIONS}
 vm_memory_high_watermark.absolute = 384MB
 disk_free_limit.absolute = 50MB
@@ -28,6 +27,22 @@ queue_index_embed_msgs_below = 1KB
 management_agent.disable_metrics_collector = true
 log.console = true
 log.console.level = info
+"""
+
+_PLAIN_LISTENERS = f"""\
+listeners.tcp.default = {AMQP}
+management.tcp.port = {rabbitmq_http.PORT}
+"""
+_NO_PLAIN_LISTENERS = "listeners.tcp = none\n"
+_TLS_LISTENERS = "".join(
+    f"{prefix}.certfile = {serverpod.CERTIFICATE}/tls.crt\n"
+    f"{prefix}.keyfile = {serverpod.CERTIFICATE}/tls.key\n"
+    f"{prefix}.cacertfile = {serverpod.CERTIFICATE}/ca.crt\n"
+    for prefix in ("ssl_options", "management.ssl")
+)
+_TLS_LISTENERS += f"""\
+listeners.ssl.default = {AMQPS}
+management.ssl.port = {rabbitmq_http.TLS_PORT}
 """
 
 # Mnesia's data belongs to the node name, so the name has to outlive the pod. The FQDN is in the
@@ -71,7 +86,23 @@ def login_key(key: Key) -> Key:
     return Key(key.namespace, f"{key.name}-default-user")
 
 
-def default_user(live: Object, password: str) -> Desired:
+def certificate(spec: ClusterSpec) -> str:
+    """The Secret with the broker's certificate; empty without TLS."""
+    return (spec.tls.secret_name if spec.tls is not None else None) or ""
+
+
+def is_plain(spec: ClusterSpec) -> bool:
+    """Whether it accepts connections without TLS."""
+    return not certificate(spec) or spec.tls is None or not spec.tls.disable_non_tls_listeners
+
+
+def client_ports(spec: ClusterSpec) -> dict[str, int]:
+    """The ports that clients connect to."""
+    plain = PLAIN_PORTS if is_plain(spec) else {}
+    return {**plain, **(TLS_PORTS if certificate(spec) else {})}
+
+
+def default_user(live: Object, spec: ClusterSpec, password: str) -> Desired:
     """The default user as the real operator writes it.
 
     Its name depends on the object's name only, so that a recreated broker has no second one.
@@ -79,14 +110,15 @@ def default_user(live: Object, password: str) -> Desired:
     key = key_of(live)
     username = f"default_user_{digest(key)[:24]}"
     host = f"{key.name}.{key.namespace}.svc"
+    scheme, port = ("amqps", AMQPS) if certificate(spec) else ("amqp", AMQP)
     values = {
         "username": username,
         "password": password,
         "host": host,
-        "port": str(AMQP),
+        "port": str(port),
         "provider": NAME,
         "type": NAME,
-        "connection_string": f"amqp://{username}:{password}@{host}:{AMQP}/",
+        "connection_string": f"{scheme}://{username}:{password}@{host}:{port}/",
         "default_user.conf": f"default_user = {username}\ndefault_pass = {password}\n",
     }
     return secret.secret(login_key(key), values, labels=labels(live))
@@ -107,24 +139,26 @@ def objects(
     content = {DEFINITIONS: rabbitmq_http.definitions(*login)}
     init = secret.secret(Key(key.namespace, f"{key.name}-init"), content, labels=labels_)
     nodes = f"{key.name}-nodes"
+    ports = client_ports(spec)
     server = serverpod.Server(
         name=NAME,
         key=stateful_set_key(key),
         labels=labels_,
         image=image,
         command=["sh", f"{serverpod.CONFIGURATION}/start.sh"],
-        ports={**CLIENT_PORTS, **NODE_PORTS},
+        ports={**ports, **NODE_PORTS},
         configuration=configuration.key.name,
         secret=init.key.name,
-        probes=serverpod.probes("amqp"),
+        probes=serverpod.probes(next(iter(ports))),
         resources=serverpod.resources(spec.resources, _RESOURCES),
         storage=_storage(live, spec.persistence or Persistence()),
         data_path=VOLUME,
         digest=digest(content),
+        certificate=certificate(spec),
     )
     yield configuration
     yield init
-    yield serverpod.service(server, key.name, ports=CLIENT_PORTS)
+    yield serverpod.service(server, key.name, ports=ports)
     yield serverpod.service(server, nodes, ports=NODE_PORTS, headless=True, before_ready=True)
     yield serverpod.stateful_set(server, nodes, live=current)
 
@@ -136,10 +170,16 @@ def settings(spec: ClusterSpec) -> dict[str, str]:
     additional = (configured.additional_config if configured else None) or ""
     return {
         "start.sh": _START,
-        "rabbitmq.conf": _SETTINGS + additional,
+        "rabbitmq.conf": _SETTINGS + _listeners(spec) + additional,
         "advanced.config": (configured.advanced_config if configured else None) or "[].\n",
         "enabled_plugins": f"[{','.join(plugins)}].\n",
     }
+
+
+def _listeners(spec: ClusterSpec) -> str:
+    """A renewed certificate is read within two minutes: Erlang keeps files for that long."""
+    plain = _PLAIN_LISTENERS if is_plain(spec) else _NO_PLAIN_LISTENERS
+    return plain + (_TLS_LISTENERS if certificate(spec) else "")
 
 
 def _storage(live: Object, persistence: Persistence) -> Storage:

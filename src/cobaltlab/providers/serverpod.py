@@ -25,6 +25,8 @@ from cobaltlab import manifests
 
 CONFIGURATION = "/etc/cobaltcore"
 SECRETS = "/etc/cobaltcore-secrets"
+CERTIFICATE = "/etc/cobaltcore-tls"
+"""Where the Secret with tls.crt, tls.key and ca.crt is mounted, if the server has one."""
 DELETE = "Delete"
 AWAY_FROM_SERVICES = (LabelRequirement(manifests.CONTROL_PLANE, "DoesNotExist"),)
 """OpenStack services can run on one node of a lab only; servers leave its capacity to them."""
@@ -57,6 +59,8 @@ class Server:
     sidecar: Sequence[str] = ()
     """Command of a sidecar with the same configuration and secrets; none by default."""
     node_selector: Mapping[str, str] | None = None
+    certificate: str = ""
+    """Secret with the server's certificate; none: it speaks plain text."""
 
 
 def stateful_set(server: Server, service: str, *, live: Object | None) -> Desired:
@@ -140,6 +144,8 @@ def _containers(server: Server) -> Iterator[Container]:
         volumes.Volume("configuration", CONFIGURATION, configuration),
         volumes.Volume("secrets", SECRETS, volumes.Secret(server.secret)),
     ]
+    if server.certificate:
+        files.append(volumes.Volume("tls", CERTIFICATE, volumes.Secret(server.certificate)))
     data = []
     if server.storage is not None:
         template = volumes.ClaimTemplate()

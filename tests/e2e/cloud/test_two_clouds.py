@@ -19,7 +19,7 @@ def a_second_plane(first: dict[str, Any]) -> dict[str, Any]:
         "kind": "ControlPlane",
         "metadata": {"name": SECOND},
         "spec": {
-            "global": {"replicas": 1, "tls": {"enabled": True}},
+            "global": {"replicas": 1},
             "services": {**services, **dict.fromkeys(("nova", "neutron", "cinder"), OFF)},
             "deletionPolicy": "Delete",
         },

@@ -65,7 +65,7 @@ async def test_a_control_plane_comes_up_part_by_part_and_then_rests(
         await eventually(nothing_too_early, "the control plane is Ready", seconds=180)
         assert early == []
         reported = await status(client, space)
-        assert (reported["phase"], reported["progress"]) == ("Ready", "4/4")
+        assert (reported["phase"], reported["progress"]) == ("Ready", "6/6")
         assert reported["services"]["keystone"] == {"ready": True, "version": "28.0.0"}
         await eventually(running.rests, "the operators rest")
         mark = plane.mark()
@@ -84,7 +84,7 @@ async def test_a_control_plane_comes_up_part_by_part_and_then_rests(
         "MESSAGE",
         "AGE",
     ]
-    assert columns[1].split()[:5] == ["lab", "True", "Ready", "4/4", "2025.2"]
+    assert columns[1].split()[:5] == ["lab", "True", "Ready", "6/6", "2025.2"]
 
 
 async def test_a_service_gets_a_catalogue_entry_and_a_credential_of_its_own(
@@ -96,7 +96,7 @@ async def test_a_service_gets_a_catalogue_entry_and_a_credential_of_its_own(
     async with serving(plane, ("c5c3", "keystone", "placement", "credentials")) as running:
         await eventually(is_ready(client, space), "the control plane is Ready", seconds=180)
         reported = await status(client, space)
-        assert (reported["phase"], reported["progress"]) == ("Ready", "8/8")
+        assert (reported["phase"], reported["progress"]) == ("Ready", "10/10")
         credential = await client.get(SECRET, Key(space, "placement-keystone-credentials"))
         assert set(credential["data"]) == {
             "application_credential_id",

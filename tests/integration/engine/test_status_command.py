@@ -32,13 +32,13 @@ async def test_one_screen_from_a_new_control_plane_to_a_ready_one(
         found = await asking.in_thread(status, plane, space)
         code, text = await asking.in_thread(asking.cobalt, plane, "status", "-n", space)
     (lab,) = found["control_planes"]
-    assert (lab["name"], lab["ready"], lab["progress"]) == ("lab", True, "8/8")
+    assert (lab["name"], lab["ready"], lab["progress"]) == ("lab", True, "10/10")
     services = {f"{each['kind']}/{each['name']}": each for each in found["services"]}
     assert list(services) == ["Keystone/keystone", "Placement/placement"]
     keystone = services["Keystone/keystone"]
     assert keystone["ready"]
     assert (keystone["version"], keystone["ready_pods"], keystone["pods"]) == ("28.0.0", 1, 1)
-    assert keystone["endpoint"].startswith("http://keystone.")
+    assert keystone["endpoint"].startswith("https://keystone.")
     public = [each for each in found["endpoints"] if each["interface"] == "public"]
     assert [(each["service"], each["ready"]) for each in public] == [("placement-service", True)]
     assert code == 0

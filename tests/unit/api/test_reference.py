@@ -26,8 +26,8 @@ def test_page_shows_type_default_limits_and_text() -> None:
 
 def test_repeated_object_is_referred_to() -> None:
     page = reference.page(cinder.Cinder.definition)
-    assert page.count("| `keystone.caSecretRef.name`") == 1
-    assert "Fields as in `keystone.caSecretRef`." in page
+    assert page.count("caSecretRef.name`") == 1
+    assert "Fields as in `database.tls.caSecretRef`." in page
     assert "`backends[].rbd.cephSecretRef.name`" not in page
 
 

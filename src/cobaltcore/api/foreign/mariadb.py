@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+import msgspec
+
 from cobaltcore.api.base import Quantity
 from cobaltcore.api.foreign.kubernetes import Resources
 from cobaltcore.api.foreign.manifest import Conditions
@@ -76,11 +78,25 @@ class Metrics(Struct):
     enabled: bool
 
 
+class SecretRef(Struct):
+    """A Secret in the same namespace."""
+
+    name: str
+
+
 class Tls(Struct):
     """Transport encryption of client connections."""
 
     enabled: bool
     required: bool | None = None
+    server_ca_secret_ref: SecretRef | None = msgspec.field(name="serverCASecretRef", default=None)
+    server_cert_secret_ref: SecretRef | None = None
+
+
+class Require(Struct):
+    """What connections of an account must have."""
+
+    ssl: bool | None = None
 
 
 class MariaDBSpec(Struct):
@@ -138,6 +154,7 @@ class UserSpec(Struct):
     host: str = "%"
     password_secret_key_ref: SecretKeyRef
     max_user_connections: int = 10
+    require: Require | None = None
     cleanup_policy: CleanupPolicy | None = None
     requeue_interval: str | None = None
     retry_interval: str | None = None

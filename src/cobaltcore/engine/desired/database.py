@@ -19,12 +19,16 @@ class Account:
     port: int
     username: str
     password: str
+    ca_file: str = ""
+    """What the server's certificate is checked against; empty: connections are plain."""
 
 
-def dsn(account: Account, database: str, *, ca_file: str = "") -> str:
+def dsn(account: Account, database: str) -> str:
     """The connection string of a database; passwords may hold any character."""
     login = f"{quote(account.username, safe='')}:{quote(account.password, safe='')}"
-    query = "?charset=utf8" + (f"&ssl_ca={ca_file}" if ca_file else "")
+    query = "?charset=utf8"
+    if account.ca_file:
+        query += f"&ssl_ca={account.ca_file}&ssl_check_hostname=true"
     host = f"[{account.host}]" if ":" in account.host else account.host
     return f"mysql+pymysql://{login}@{host}:{account.port}/{database}{query}"
 
@@ -37,6 +41,8 @@ class Owner:
     password_secret: str
     keep: bool
     """Whether deleting the objects leaves data and user in the server."""
+    encrypted: bool = False
+    """Whether the user can log in by TLS only."""
 
     @property
     def policy(self) -> mariadb.CleanupPolicy:
@@ -52,6 +58,7 @@ def user(cluster: Key, name: str, owner: Owner, labels: Mapping[str, str]) -> De
         host="%",
         password_secret_key_ref=mariadb.SecretKeyRef(name=owner.password_secret, key="password"),
         cleanup_policy=owner.policy,
+        require=mariadb.Require(ssl=True) if owner.encrypted else None,
         # Pools of many processes share one user; the operator's default of 10 starves them.
         max_user_connections=0,
     )

@@ -10,6 +10,7 @@ from cobaltcore.api.foreign import rabbitmq
 from cobaltcore.runtime.meta import Desired, Key, Kind, Struct
 
 PORT = 5672
+TLS_PORT = 5671
 
 
 def transport_url(hosts: Sequence[str], username: str, password: str, virtual_host: str) -> str:
@@ -51,6 +52,7 @@ def _desired(kind: Kind, key: Key, spec: Struct, labels: Mapping[str, str]) -> D
     return Desired(kind, body)
 
 
-def hosts(cluster: Key) -> list[str]:
+def hosts(cluster: Key, *, encrypted: bool = False) -> list[str]:
     """The Service of a broker cluster."""
-    return [f"{cluster.name}.{cluster.namespace}.svc:{PORT}"]
+    port = TLS_PORT if encrypted else PORT
+    return [f"{cluster.name}.{cluster.namespace}.svc:{port}"]

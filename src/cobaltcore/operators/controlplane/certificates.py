@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from cobaltcore.api.blocks import EndpointTls, IssuerRef, SecretKeyRef, Tls
+from cobaltcore.api.blocks import EndpointTls, IssuerRef, SecretKeyRef
 from cobaltcore.api.foreign import certmanager
-from cobaltcore.engine.desired import names, secret
+from cobaltcore.engine.desired import certificate, names, secret
 from cobaltcore.engine.verdict import Ready, Verdict, Waiting
 from cobaltcore.operators.controlplane.view import View, is_ready
 from cobaltcore.runtime.meta import Desired
@@ -15,45 +15,46 @@ ROOT = "c5c3-root"
 TRUST = "c5c3-trust"
 """Secret with the certificate of the authority, and nothing but that."""
 TEN_YEARS = "87600h"
+SERVERS = {
+    names.MARIADB: (("primary", "secondary", "internal"), "internal"),
+    names.RABBITMQ: (("nodes",), "nodes"),
+}
+"""Services of each server besides its own, and the one that names its pods."""
 
 
 def is_on(view: View) -> bool:
-    """Whether endpoints are encrypted."""
-    settings = view.spec.global_.tls
-    return settings is not None and settings.enabled
+    """Whether connections are encrypted."""
+    return view.spec.global_.tls.enabled
 
 
 def is_own(view: View) -> bool:
     """Whether the control plane has an authority of its own."""
-    settings = view.spec.global_.tls
-    return (
-        is_on(view) and settings is not None and not (settings.issuer_ref or settings.secret_ref)
-    )
+    return is_on(view) and view.spec.global_.tls.issuer_ref is None
 
 
-def tls(view: View) -> Tls | None:
-    """Encryption of an endpoint; without an issuer the control plane's own authority signs."""
-    if not is_own(view):
-        return view.spec.global_.tls
-    return Tls(enabled=True, issuer_ref=IssuerRef(name=ISSUER, kind="Issuer"))
+def issuer(view: View) -> IssuerRef:
+    """Who signs; unless the spec names one, the control plane's own authority."""
+    return view.spec.global_.tls.issuer_ref or IssuerRef(name=ISSUER, kind="Issuer")
 
 
-def endpoint_tls(view: View, public: str | None) -> EndpointTls | None:
-    """As above, for a service whose certificate is also valid for the host of its public URL."""
-    whole = tls(view)
-    if whole is None:
-        return None
+def endpoint_tls(view: View, public: str | None) -> EndpointTls:
+    """Encryption of a service, whose certificate is also valid for the host of its public URL."""
+    if not is_on(view):
+        return EndpointTls(enabled=False)
     host = urlsplit(public).hostname if public and public.startswith("https://") else None
-    return EndpointTls(
-        enabled=whole.enabled,
-        issuer_ref=whole.issuer_ref,
-        secret_ref=whole.secret_ref,
-        hosts=[host] if host and whole.secret_ref is None else None,
-    )
+    return EndpointTls(enabled=True, issuer_ref=issuer(view), hosts=[host] if host else None)
 
 
 def objects(view: View) -> Iterator[Desired]:
-    """An authority: a certificate that signs itself, and an issuer that signs with it."""
+    """Certificates of database and broker, and the authority that signs if no other does."""
+    if is_own(view):
+        yield from _authority(view)
+    for name in SERVERS:
+        yield _server(view, name)
+
+
+def _authority(view: View) -> Iterator[Desired]:
+    """A certificate that signs itself, and an issuer that signs with it."""
     yield view.child(
         certmanager.ISSUER,
         ROOT,
@@ -69,7 +70,10 @@ def objects(view: View) -> Iterator[Desired]:
             common_name=f"{view.name} authority",
             duration=TEN_YEARS,
             is_ca=True,
-            private_key=certmanager.PrivateKey(algorithm="ECDSA", size=256),
+            # With the same key, certificates that it signed before stay valid when it is renewed.
+            private_key=certmanager.PrivateKey(
+                algorithm="ECDSA", size=256, rotation_policy="Never"
+            ),
         ),
         "certificates",
     )
@@ -81,20 +85,32 @@ def objects(view: View) -> Iterator[Desired]:
     )
 
 
+def _server(view: View, name: str) -> Desired:
+    further, pods = SERVERS[name]
+    domain = f"{name}-{pods}.{view.namespace}.svc"
+    secret_name = names.certificate_secret(name)
+    return certificate.certificate(
+        view.sibling(secret_name),
+        services=[view.sibling(each) for each in (name, *(f"{name}-{own}" for own in further))],
+        hosts=[f"*.{domain}", f"*.{domain}.cluster.local", "localhost"],
+        secret=secret_name,
+        issuer=issuer(view),
+        labels=view.labels("certificates"),
+    )
+
+
 def ready(view: View) -> Verdict:
-    """Whether it can sign."""
-    return is_ready(view, certmanager.ISSUER, ISSUER)
+    """Whether all are issued; what they are for starts then."""
+    wanted = [names.certificate_secret(name) for name in SERVERS]
+    verdicts = [is_ready(view, certmanager.CERTIFICATE, name) for name in wanted]
+    return next((each for each in verdicts if not isinstance(each, Ready)), Ready("Issued"))
 
 
 def ca_bundle(view: View) -> str:
     """What clients trust, in PEM: the issuer of Keystone's certificate; empty for public ones."""
-    settings = view.spec.global_.tls
-    if settings is None or not settings.enabled:
+    if not is_on(view):
         return ""
-    name = (
-        settings.secret_ref.name if settings.secret_ref else names.certificate_secret("keystone")
-    )
-    return secret.text(view.content(name), "ca.crt") or ""
+    return secret.text(view.content(names.certificate_secret("keystone")), "ca.crt") or ""
 
 
 def trust_objects(view: View) -> Iterator[Desired]:

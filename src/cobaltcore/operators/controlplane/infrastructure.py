@@ -11,6 +11,7 @@ from cobaltcore.api.pods import Resources as PodResources
 from cobaltcore.engine.desired import memcached, names, secret
 from cobaltcore.engine.desired.names import MARIADB, MEMCACHED, RABBITMQ, VALKEY
 from cobaltcore.engine.verdict import Blocked, Ready, Verdict, Waiting
+from cobaltcore.operators.controlplane import certificates
 from cobaltcore.operators.controlplane.view import View, is_ready
 from cobaltcore.runtime.meta import Desired
 
@@ -55,8 +56,22 @@ def mariadb_objects(view: View) -> Iterator[Desired]:
         ),
         galera=mariadb.Galera(enabled=True) if replicas > 1 else None,
         resources=_resources(settings.resources),
+        tls=_mariadb_tls(view),
     )
     yield view.child(mariadb.MARIADB, MARIADB, spec, MARIADB)
+
+
+def _mariadb_tls(view: View) -> mariadb.Tls:
+    """Set when it is off as well: newer operators of MariaDB encrypt without being asked."""
+    if not certificates.is_on(view):
+        return mariadb.Tls(enabled=False)
+    issued = mariadb.SecretRef(name=names.certificate_secret(MARIADB))
+    return mariadb.Tls(
+        enabled=True,
+        required=True,
+        server_ca_secret_ref=issued,
+        server_cert_secret_ref=issued,
+    )
 
 
 def mariadb_ready(view: View) -> Verdict:
@@ -100,6 +115,11 @@ def rabbitmq_objects(view: View) -> Iterator[Desired]:
             additional_config="cluster_partition_handling = pause_minority\n"
         ),
         resources=_resources(settings.resources),
+        tls=rabbitmq.Tls(
+            secret_name=names.certificate_secret(RABBITMQ), disable_non_tls_listeners=True
+        )
+        if certificates.is_on(view)
+        else None,
     )
     yield _with_data(view, view.child(rabbitmq.CLUSTER, RABBITMQ, spec, RABBITMQ))
 
@@ -118,8 +138,21 @@ def valkey_objects(view: View) -> Iterator[Desired]:
             storage_class=settings.storage_class,
         ),
         resources=_resources(settings.resources),
+        tls=_valkey_tls(view),
     )
     yield _with_data(view, view.child(valkey.VALKEY, VALKEY, spec, VALKEY))
+
+
+def _valkey_tls(view: View) -> valkey.Tls | None:
+    if not certificates.is_on(view):
+        return None
+    signer = certificates.issuer(view)
+    return valkey.Tls(
+        enabled=True,
+        cert_manager=valkey.CertManager(
+            issuer=valkey.Issuer(name=signer.name, kind=signer.kind, group="cert-manager.io")
+        ),
+    )
 
 
 def memcached_objects(view: View) -> Iterable[Desired]:

@@ -30,7 +30,6 @@ def objects(view: View) -> Iterator[Desired]:
         },
         ovn.OvnDatabase,
     )
-    tls = certificates.tls(view)
     spec = ovn.OVNClusterSpec(
         ovn_image=view.image("ovn"),
         ovs_image=view.image("ovs"),
@@ -39,8 +38,8 @@ def objects(view: View) -> Iterator[Desired]:
         southbound=database,
         northd=Workload(replicas=view.replicas(None, 2)),
         controller=ovn.OvnController(bridge_mappings=settings.bridge_mappings or [EXTERNAL]),
-        tls=ovn.OvnTls(enabled=True, issuer_ref=tls.issuer_ref, cert_secret_ref=tls.secret_ref)
-        if tls is not None and tls.enabled
+        tls=ovn.OvnTls(enabled=True, issuer_ref=certificates.issuer(view))
+        if certificates.is_on(view)
         else ovn.OvnTls(),
         deletion_policy=view.spec.deletion_policy,
     )

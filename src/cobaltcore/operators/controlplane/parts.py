@@ -26,10 +26,18 @@ def _is_ready(kind: Kind, name: str) -> Callable[[View], Verdict]:
 
 PARTS: tuple[Node[View], ...] = (
     Node(
+        "certificates",
+        "Infrastructure",
+        certificates.objects,
+        certificates.ready,
+        enabled_if=certificates.is_on,
+    ),
+    Node(
         "mariadb",
         "Infrastructure",
         infrastructure.mariadb_objects,
         infrastructure.mariadb_ready,
+        needs=("certificates",),
         serves=lambda view: has_pods(view, names.MARIADB),
     ),
     Node(
@@ -37,6 +45,7 @@ PARTS: tuple[Node[View], ...] = (
         "Infrastructure",
         infrastructure.rabbitmq_objects,
         infrastructure.rabbitmq_ready,
+        needs=("certificates",),
         serves=lambda view: reports(view, rabbitmq.CLUSTER, names.RABBITMQ, "ClusterAvailable"),
     ),
     Node(
@@ -44,6 +53,7 @@ PARTS: tuple[Node[View], ...] = (
         "Infrastructure",
         infrastructure.valkey_objects,
         _is_ready(valkey.VALKEY, names.VALKEY),
+        needs=("certificates",),
         enabled_if=lambda view: view.spec.infrastructure.valkey is not None,
     ),
     Node(
@@ -52,13 +62,6 @@ PARTS: tuple[Node[View], ...] = (
         infrastructure.memcached_objects,
         infrastructure.memcached_ready,
         serves=lambda view: has_pods(view, names.MEMCACHED),
-    ),
-    Node(
-        "certificates",
-        "Infrastructure",
-        certificates.objects,
-        certificates.ready,
-        enabled_if=certificates.is_own,
     ),
     Node(
         "ovn",

@@ -46,10 +46,10 @@ class ControlPlanePlanner(Planner[View]):
 
     def references(self, key: Key, spec: ControlPlaneSpec) -> Iterable[tuple[Kind, Key]]:
         # A user may create the password of a server again; nothing here reads it.
-        return [*_read(key.namespace, spec), (SECRET, Key(key.namespace, names.MARIADB_ROOT))]
+        return [*_read(key.namespace), (SECRET, Key(key.namespace, names.MARIADB_ROOT))]
 
     def contents(self, scope: View) -> Iterable[tuple[Kind, Key]]:
-        return _read(scope.namespace, scope.spec)
+        return _read(scope.namespace)
 
     def plan(self, scope: View) -> Plan[ControlPlaneStatus]:
         if (conflict := incumbent.conflict(scope)) is not None:
@@ -75,8 +75,6 @@ class ControlPlanePlanner(Planner[View]):
         return teardown.plan(scope)
 
 
-def _read(namespace: str, spec: ControlPlaneSpec) -> list[tuple[Kind, Key]]:
+def _read(namespace: str) -> list[tuple[Kind, Key]]:
     """Secrets whose content planning needs."""
-    tls = spec.global_.tls
-    external = (tls.secret_ref.name,) if tls and tls.secret_ref else ()
-    return [(SECRET, Key(namespace, name)) for name in (*READ_SECRETS, *external)]
+    return [(SECRET, Key(namespace, name)) for name in READ_SECRETS]

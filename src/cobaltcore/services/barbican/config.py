@@ -46,7 +46,7 @@ def render(scope: ServiceScope[BarbicanSpec]) -> Config:
     options = inifile.merge(
         oslo.shared_options(scope),
         oslo.database_options(),
-        oslo.messaging_options() if has_workers else {},
+        oslo.messaging_options(scope) if has_workers else {},
         oslo.token_options(scope),
         {
             # References of secrets have the host that the client has asked.

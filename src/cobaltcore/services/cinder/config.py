@@ -23,7 +23,7 @@ def render(scope: ServiceScope[CinderSpec]) -> Config:
         oslo.shared_options(scope),
         oslo.state_options(),
         oslo.database_options(),
-        oslo.messaging_options(),
+        oslo.messaging_options(scope),
         oslo.token_options(scope),
         oslo.service_user_options(scope),
         oslo.client_options(scope, "nova"),

@@ -30,7 +30,7 @@ def render(scope: ServiceScope[NeutronSpec]) -> Config:
         oslo.shared_options(scope),
         oslo.state_options(),
         oslo.database_options(),
-        oslo.messaging_options(),
+        oslo.messaging_options(scope),
         oslo.token_options(scope),
         oslo.client_options(scope, *PEERS),
         peers,

@@ -150,7 +150,7 @@ def _peers(scope: ServiceScope[NovaSpec]) -> Sections:
 def _shared(scope: ServiceScope[NovaSpec]) -> Sections:
     region = access.region(scope)
     return inifile.merge(
-        oslo.messaging_options(),
+        oslo.messaging_options(scope),
         oslo.service_user_options(scope),
         oslo.client_options(scope, "placement", "neutron"),
         oslo.login_options(scope, "cinder"),

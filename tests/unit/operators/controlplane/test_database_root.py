@@ -5,7 +5,7 @@ from cobaltcore.api.foreign.mariadb import MARIADB
 from cobaltcore.api.foreign.rabbitmq import CLUSTER
 from cobaltcore.api.foreign.valkey import VALKEY
 from cobaltcore.engine.verdict import Blocked, Ready
-from tests.support.control_planes import a_control_plane, a_ready_one, applied, key
+from tests.support.control_planes import a_certified_one, a_ready_one, applied, key
 from tests.support.simulation import Simulation
 
 ROOT = "mariadb-root"
@@ -17,7 +17,7 @@ def reference(plane: Simulation) -> dict[str, object]:
 
 
 def test_password_is_created_before_the_server_and_stays_with_its_data() -> None:
-    plane = a_control_plane()
+    plane = a_certified_one()
     (secret,) = (each for each in plane.plan().objects if each.key.name == ROOT)
     names = [each.key.name for each in plane.plan().objects]
     assert names.index(ROOT) < names.index("mariadb")
@@ -26,14 +26,14 @@ def test_password_is_created_before_the_server_and_stays_with_its_data() -> None
 
 
 def test_password_goes_with_the_data_when_the_policy_is_delete() -> None:
-    plane = a_control_plane(deletionPolicy="Delete")
+    plane = a_certified_one(deletionPolicy="Delete")
     (secret,) = (each for each in plane.plan().objects if each.key.name == ROOT)
     assert not secret.kept
 
 
 def test_volumes_of_servers_follow_the_policy() -> None:
     def of_servers(policy: str) -> dict[str, tuple[object, object]]:
-        plane = a_control_plane(deletionPolicy=policy, infrastructure__valkey={})
+        plane = a_certified_one(deletionPolicy=policy, infrastructure__valkey={})
         return {
             each.kind.kind: (
                 each.body["spec"].get("storage", {}).get("pvcRetentionPolicy"),

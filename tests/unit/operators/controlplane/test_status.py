@@ -9,6 +9,7 @@ from cobaltcore.api.foreign import korc, mariadb
 from cobaltcore.engine.verdict import Ready, Waiting
 from cobaltcore.runtime.meta import Kind
 from tests.support.control_planes import (
+    a_certified_one,
     a_control_plane,
     a_ready_one,
     conditions,
@@ -23,7 +24,7 @@ def status(plane: Simulation) -> Any:
 
 
 def test_first_part_that_is_not_ready_is_named() -> None:
-    assert a_control_plane().plan().verdict == Waiting(
+    assert a_certified_one().plan().verdict == Waiting(
         "Creating", "mariadb: MariaDB 'mariadb' is being created"
     )
 
@@ -78,7 +79,9 @@ def test_progress_counts_parts_that_are_ready() -> None:
     parts = status(plane).progress.partition("/")[2]
     assert status(plane).progress == f"0/{parts}"
     plane.apply(plane.plan())
-    assert status(plane).progress == f"4/{parts}", "mariadb, rabbitmq, memcached, ovn"
+    assert status(plane).progress == f"2/{parts}", "certificates, memcached"
+    plane.apply(plane.plan())
+    assert status(plane).progress == f"5/{parts}", "mariadb, rabbitmq and ovn as well"
 
 
 def test_a_rollout_of_keystone_leaves_the_progress_as_it_is() -> None:
