@@ -36,15 +36,15 @@ def volumes(scope: AnyScope) -> dict[str, Any]:
 
 
 def test_addresses_name_the_authority_and_have_hosts_checked() -> None:
-    for address in oslo.database_environment(a_nova(tls=TLS)).values():
-        query = parse_qs(urlsplit(address).query)
+    for section in oslo.database_secrets(a_nova(tls=TLS)).values():
+        query = parse_qs(urlsplit(section["connection"]).query)
         assert query["ssl_ca"] == ["/etc/ssl/database/ca.crt"]
         assert query["ssl_check_hostname"] == ["true"]
 
 
 def test_the_broker_is_reached_at_its_encrypted_port() -> None:
     scope = a_nova(tls=TLS)
-    (address,) = oslo.messaging_environment(scope).values()
+    address = oslo.messaging_secrets(scope)["DEFAULT"]["transport_url"]
     assert "@rabbitmq.openstack.svc:5671/" in address
     for name in ("", "compute"):
         section = planning.options(scope, "nova.conf", name)["oslo_messaging_rabbit"]
@@ -54,8 +54,8 @@ def test_the_broker_is_reached_at_its_encrypted_port() -> None:
 
 def test_without_tls_nothing_of_it_is_configured() -> None:
     scope = a_nova()
-    assert not any("ssl" in each for each in oslo.backend_environment(scope).values())
-    (address,) = oslo.messaging_environment(scope).values()
+    assert "ssl" not in str(oslo.backend_secrets(scope))
+    address = oslo.messaging_secrets(scope)["DEFAULT"]["transport_url"]
     assert "@rabbitmq.openstack.svc:5672/" in address
     assert "ssl" not in planning.options(scope, "nova.conf")["oslo_messaging_rabbit"]
 

@@ -48,7 +48,8 @@ def authority(
         "secretName": key.name,
         "duration": AUTHORITY_LIFETIME,
         "issuerRef": {"name": signer.name, "kind": "Issuer"},
-        "privateKey": {"algorithm": "ECDSA", "size": 256},
+        # With the same key, certificates that it signed before stay valid when it is renewed.
+        "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Never"},
     }
     yield _object(ISSUER, signer, {"selfSigned": {}}, labels)
     yield _object(CERTIFICATE, key, spec, labels)

@@ -14,7 +14,6 @@ ISSUER = "c5c3-ca"
 ROOT = "c5c3-root"
 TRUST = "c5c3-trust"
 """Secret with the certificate of the authority, and nothing but that."""
-TEN_YEARS = "87600h"
 SERVERS = {
     names.MARIADB: (("primary", "secondary", "internal"), "internal"),
     names.RABBITMQ: (("nodes",), "nodes"),
@@ -37,10 +36,10 @@ def issuer(view: View) -> IssuerRef:
     return view.spec.global_.tls.issuer_ref or IssuerRef(name=ISSUER, kind="Issuer")
 
 
-def endpoint_tls(view: View, public: str | None) -> EndpointTls:
+def endpoint_tls(view: View, public: str | None) -> EndpointTls | None:
     """Encryption of a service, whose certificate is also valid for the host of its public URL."""
     if not is_on(view):
-        return EndpointTls(enabled=False)
+        return None
     host = urlsplit(public).hostname if public and public.startswith("https://") else None
     return EndpointTls(enabled=True, issuer_ref=issuer(view), hosts=[host] if host else None)
 
@@ -48,41 +47,14 @@ def endpoint_tls(view: View, public: str | None) -> EndpointTls:
 def objects(view: View) -> Iterator[Desired]:
     """Certificates of database and broker, and the authority that signs if no other does."""
     if is_own(view):
-        yield from _authority(view)
+        yield from certificate.authority(
+            view.sibling(ROOT),
+            view.sibling(ISSUER),
+            common_name=f"{view.name} authority",
+            labels=view.labels("certificates"),
+        )
     for name in SERVERS:
         yield _server(view, name)
-
-
-def _authority(view: View) -> Iterator[Desired]:
-    """A certificate that signs itself, and an issuer that signs with it."""
-    yield view.child(
-        certmanager.ISSUER,
-        ROOT,
-        certmanager.IssuerSpec(self_signed=certmanager.SelfSigned()),
-        "certificates",
-    )
-    yield view.child(
-        certmanager.CERTIFICATE,
-        ISSUER,
-        certmanager.CertificateSpec(
-            secret_name=ISSUER,
-            issuer_ref=certmanager.IssuerRef(name=ROOT, kind="Issuer"),
-            common_name=f"{view.name} authority",
-            duration=TEN_YEARS,
-            is_ca=True,
-            # With the same key, certificates that it signed before stay valid when it is renewed.
-            private_key=certmanager.PrivateKey(
-                algorithm="ECDSA", size=256, rotation_policy="Never"
-            ),
-        ),
-        "certificates",
-    )
-    yield view.child(
-        certmanager.ISSUER,
-        ISSUER,
-        certmanager.IssuerSpec(ca=certmanager.CertificateAuthority(secret_name=ISSUER)),
-        "certificates",
-    )
 
 
 def _server(view: View, name: str) -> Desired:
