@@ -77,3 +77,8 @@ def test_all_pods_ready_and_no_others_is_settled() -> None:
 
 def test_object_that_does_not_exist_yet_counts_the_wanted_pods() -> None:
     assert workload.progress(None).describe("nova-api", wanted=3) == "0/3 pods of 'nova-api' ready"
+
+
+def test_a_deployment_without_pods_that_wants_none_is_not_counted() -> None:
+    found = workload.progress(a_deployment(generation=3))
+    assert "0/0" not in found._replace(wanted=0).describe("nova-api")

@@ -27,8 +27,9 @@ class Progress(NamedTuple):
 
     def describe(self, name: str, *, wanted: int = 0) -> str:
         """What is missing; `wanted` is the number of pods while there is no object to ask."""
-        if not self.existing:
-            return f"0/{self.wanted or wanted} pods of {name!r} ready"
+        expected = self.wanted or wanted
+        if not self.existing and expected:
+            return f"0/{expected} pods of {name!r} ready"
         if not self.observed:
             return f"the newest spec of {name!r} is not rolled out yet"
         if self.updated < self.wanted:
