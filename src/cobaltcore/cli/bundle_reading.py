@@ -10,6 +10,7 @@ import msgspec
 
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP, POD, REPLICA_SET, SECRET
 from cobaltcore.cli import bundle, caches, gathering, listing, overview_reading
+from cobaltcore.cli.podlogs import Source, sources
 from cobaltcore.engine.diagnosis import checks, walk
 from cobaltcore.engine.diagnosis.facts import Facts, Named
 from cobaltcore.runtime import errors
@@ -83,30 +84,20 @@ def _add_objects(found: Gathered, kind: Kind, objects: Iterable[Object]) -> None
 async def _add_logs(client: Client, found: Gathered, facts: Facts) -> None:
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def add(pod: Object, container: str, *, previous: bool) -> None:
-        key = key_of(pod)
-        path = f"/api/v1/namespaces/{key.namespace}/pods/{key.name}/log"
-        params = {"container": container, "tailLines": str(LINES), "timestamps": "true"}
+    async def add(source: Source, *, previous: bool) -> None:
+        params = {"container": source.container, "tailLines": str(LINES), "timestamps": "true"}
         params |= {"previous": "true"} if previous else {}
-        name = f"logs/{key}/{container}{'.previous' if previous else ''}.log"
+        name = f"logs/{source.pod}/{source.container}{'.previous' if previous else ''}.log"
         async with gate:
             try:
-                text = await client.raw(path, params=params)
+                text = await client.raw(source.path, params=params)
             except (errors.ApiError, errors.Unreachable) as error:
                 found.missing.append(f"{name}: {error.message}")
                 return
         found.files[name] = text.decode(errors="replace")
 
-    wanted = [each for pod in facts.of(POD) for each in _containers(pod)]
-    await asyncio.gather(*(add(pod, name, previous=before) for pod, name, before in wanted))
-
-
-def _containers(pod: Object) -> Iterator[tuple[Object, str, bool]]:
-    """Containers that have started, and those that ended before."""
-    status = pod.get("status") or {}
-    for field_ in ("initContainerStatuses", "containerStatuses"):
-        for each in status.get(field_) or ():
-            if "waiting" not in (each.get("state") or {}):
-                yield pod, each["name"], False
-            if each.get("restartCount"):
-                yield pod, each["name"], True
+    pods = list(facts.of(POD))
+    wanted = [
+        (each, before) for before in (False, True) for each in sources(pods, previous=before)
+    ]
+    await asyncio.gather(*(add(each, previous=before) for each, before in wanted))

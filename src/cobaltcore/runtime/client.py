@@ -168,6 +168,21 @@ class Client:
         response = await self._send("raw", Request("GET", path, params or {}))
         return response.body
 
+    async def lines(
+        self, path: str, *, params: Mapping[str, str], idle_timeout: float
+    ) -> AsyncGenerator[bytes]:
+        """GET a path whose lines come over time: the log of a container."""
+        API_REQUESTS.labels("GET", "raw").inc()
+        request = Request("GET", path, params, accept="*/*")
+        rest = b""
+        async with self._transport.stream(request, idle_timeout=idle_timeout) as chunks:
+            async for chunk in chunks:
+                *whole, rest = (rest + chunk).split(b"\n")
+                for line in whole:
+                    yield line
+        if rest:
+            yield rest
+
     async def execute(
         self,
         pod: Key,
