@@ -10,6 +10,8 @@ from cobaltcore.engine.desired import secret
 from cobaltcore.runtime.meta import Desired, Key, Object
 
 FILE = "clouds.yaml"
+DOMAIN = "default"
+"""ID of the domain of users and projects."""
 CA_BUNDLE = "cacert"
 """Key of the CA certificates that K-ORC trusts."""
 CA_BUNDLE_PATH = "/etc/openstack/cacert"
@@ -31,36 +33,44 @@ class Login:
 
 def clouds(key: Key, cloud: str, login: Login, *, labels: Mapping[str, str]) -> Desired:
     """The Secret with one cloud."""
-    entry: dict[str, Any] = {
+    values = {CA_BUNDLE: login.ca_bundle} if login.ca_bundle else {}
+    values[FILE] = text({cloud: entry(login, ca_file=CA_BUNDLE_PATH)})
+    return secret.secret(key, values, labels=labels)
+
+
+def text(entries: Mapping[str, Mapping[str, Any]]) -> str:
+    """The file with these clouds."""
+    whole = {"clouds": {name: dict(each) for name, each in entries.items()}}
+    return yaml.safe_dump(whole, sort_keys=True)
+
+
+def entry(login: Login, *, ca_file: str) -> dict[str, Any]:
+    """One cloud; `ca_file`: where its client finds the CA certificates, if it needs them."""
+    known: dict[str, Any] = {
         "auth_type": "password",
         "auth": {
             "auth_url": login.auth_url,
             "username": login.username,
             "password": login.password,
             "project_name": login.project,
-            "user_domain_id": "default",
-            "project_domain_id": "default",
+            "user_domain_id": DOMAIN,
+            "project_domain_id": DOMAIN,
         },
         "region_name": login.region,
         "identity_api_version": 3,
     }
-    values = {}
-    if login.ca_bundle:
-        entry["cacert"] = CA_BUNDLE_PATH
-        values[CA_BUNDLE] = login.ca_bundle
-    values[FILE] = yaml.safe_dump({"clouds": {cloud: entry}}, sort_keys=True)
-    return secret.secret(key, values, labels=labels)
+    return known | ({"cacert": ca_file} if login.ca_bundle else {})
 
 
 def entry_of(obj: Object | None, cloud: str) -> tuple[dict[str, Any], str] | None:
     """A cloud of a Secret and its CA bundle; None if there is no such cloud."""
-    text = secret.text(obj, FILE)
+    written = secret.text(obj, FILE)
     try:
-        content = yaml.safe_load(text) if text is not None else None
+        content = yaml.safe_load(written) if written is not None else None
     except yaml.YAMLError:
         return None
     known = content.get("clouds") if isinstance(content, dict) else None
-    entry = known.get(cloud) if isinstance(known, dict) else None
-    if not isinstance(entry, dict) or not isinstance(entry.get("auth"), dict):
+    found = known.get(cloud) if isinstance(known, dict) else None
+    if not isinstance(found, dict) or not isinstance(found.get("auth"), dict):
         return None
-    return entry, secret.text(obj, CA_BUNDLE) or ""
+    return found, secret.text(obj, CA_BUNDLE) or ""
