@@ -1,6 +1,6 @@
 """One screen about a cluster: control planes, operators, services, hypervisors, what expires. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -82,6 +82,16 @@ class Hypervisor(State):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """The servers of a cloud; the message has the reason if their number is unknown."""
+
+    namespace: str
+    number: int | None = None
+    failed: int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint(State):
     """An entry of the catalogue."""
 
@@ -120,6 +130,7 @@ class Overview:
     operators: list[Operator]
     services: list[Service]
     hypervisors: list[Hypervisor]
+    servers: list[Servers]
     endpoints: list[Endpoint]
     expiries: list[Expiry]
     warnings: list[Warned]
@@ -141,13 +152,20 @@ def service_kinds() -> list[Kind]:
     return [e.kind for e in base.definitions() if e.kind.group.endswith(SERVICE_GROUP)] + [CLUSTER]
 
 
-def overview(found: Objects, *, now: datetime, dates: Mapping[Key, datetime]) -> Overview:
+def overview(
+    found: Objects,
+    *,
+    now: datetime,
+    dates: Mapping[Key, datetime],
+    servers: Sequence[Servers] = (),
+) -> Overview:
     """Everything; `dates`: until when certificates in Secrets of users are valid."""
     return Overview(
         control_planes=[_plane(each) for each in found.get(controlplane.KIND, ())],
         operators=[_operator(each) for each in _operators(found)],
         services=[_service(k, o, found) for k in service_kinds() for o in found.get(k, ())],
         hypervisors=[_hypervisor(node, found) for node in found.get(NODE, ())],
+        servers=list(servers),
         endpoints=sorted(map(_endpoint, found.get(korc.ENDPOINT, ())), key=_by_service),
         expiries=sorted(_expiries(found, now, dates), key=lambda each: each.at),
         warnings=list(_warnings(found.get(EVENT, ()), now)),

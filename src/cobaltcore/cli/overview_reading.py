@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from cobaltcore.api import controlplane
+from cobaltcore.api import controlplane, nova
 from cobaltcore.api.credentials import ROTATION
 from cobaltcore.api.foreign import certmanager, korc
 from cobaltcore.api.foreign.kubernetes import DEPLOYMENT, EVENT, NODE, POD, SECRET
 from cobaltcore.api.ovn import CHASSIS
-from cobaltcore.cli import expiry, listing
+from cobaltcore.cli import expiry, listing, servers
 from cobaltcore.cli.overview import SETS, Overview, overview, service_kinds
 from cobaltcore.deploy import rbac
 from cobaltcore.engine.desired import names
@@ -33,7 +33,9 @@ async def read(client: Client, namespace: str = "") -> Overview:
     events = [(EVENT, WatchScope(namespace=each)) for each in sorted(spaces)]
     found[EVENT] = [e for _, known in await listing.all_of(client, events) for e in known]
     dates = await _dates(client, sorted(set(_secrets(own))))
-    return overview(found, now=datetime.now(UTC), dates=dates)
+    clouds = sorted({each["metadata"]["namespace"] for each in found[nova.KIND]})
+    counted = await asyncio.gather(*(servers.count(client, each) for each in clouds))
+    return overview(found, now=datetime.now(UTC), dates=dates, servers=counted)
 
 
 def _wanted(namespace: str) -> Iterator[tuple[Kind, WatchScope]]:

@@ -56,6 +56,13 @@ def _tables(found: Overview) -> list[tuple[list[str], list[list[str]]]]:
             ],
         ),
         (
+            ["NAMESPACE", "SERVERS", "IN ERROR", "MESSAGE"],
+            [
+                [s.namespace, _number(s.number), _number(s.failed), _short(s.message)]
+                for s in found.servers
+            ],
+        ),
+        (
             ["NAMESPACE", "PUBLIC ENDPOINT OF", "STATE", "URL", "MESSAGE"],
             [
                 [e.namespace, e.service, _state(e), e.url, _short(e.message)]
@@ -78,6 +85,10 @@ def _tables(found: Overview) -> list[tuple[list[str], list[list[str]]]]:
             ],
         ),
     ]
+
+
+def _number(known: int | None) -> str:
+    return "unknown" if known is None else str(known)
 
 
 def _state(each: State) -> str:

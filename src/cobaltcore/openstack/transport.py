@@ -3,6 +3,7 @@
 Every request has a connection of its own: APIs under uWSGI close it after the response.
 """
 
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -59,12 +60,18 @@ class Transport(Protocol):
 class HttpTransport:
     """Requests over aiohttp."""
 
+    def __init__(self, addresses: Mapping[str, str] | None = None) -> None:
+        """`addresses`: what names of the cloud resolve to, where they do not resolve by DNS."""
+        self._addresses = addresses
+
     async def send(self, request: Request) -> Response:
         # Large, and not needed by processes that never ask: imported here.
         import aiohttp
 
         limit = aiohttp.ClientTimeout(total=request.timeout.total_seconds())
-        connector = aiohttp.TCPConnector(ssl=_trust(request), force_close=True)
+        connector = aiohttp.TCPConnector(
+            ssl=_trust(request), force_close=True, resolver=_resolver(self._addresses)
+        )
         try:
             async with (
                 aiohttp.ClientSession(connector=connector, timeout=limit) as session,
@@ -83,6 +90,22 @@ class HttpTransport:
                 return Response(response.status, body, headers)
         except (aiohttp.ClientError, OSError) as error:
             raise _unreachable(request, error) from error
+
+
+def _resolver(addresses: Mapping[str, str] | None) -> "aiohttp.ThreadedResolver | None":
+    if not addresses:
+        return None
+    import aiohttp
+
+    known = addresses
+
+    class Resolver(aiohttp.ThreadedResolver):
+        async def resolve(
+            self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+        ) -> "list[aiohttp.abc.ResolveResult]":
+            return await super().resolve(known.get(host, host), port, family)
+
+    return Resolver()
 
 
 async def _body(request: Request, response: "aiohttp.ClientResponse") -> bytes:

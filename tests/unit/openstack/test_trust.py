@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from cobaltcore.openstack import errors
+from cobaltcore.openstack.transport import HttpTransport, Request
 from cobaltcore.runtime import certificates
 from tests.support.openstack_peer import peer
 from tests.support.openstack_sessions import a_session
@@ -45,3 +46,19 @@ async def test_a_bundle_without_a_certificate_is_named(tls: ssl.SSLContext) -> N
     async with peer(tls) as cloud:
         with pytest.raises(errors.TrustInvalid, match="the CA bundle holds no certificate"):
             await a_session(cloud, ca_certificates="no certificate").token()
+
+
+async def test_a_name_resolves_to_the_address_that_is_known_and_the_certificate_is_of_the_name() -> (
+    None
+):
+    name = "keystone.openstack.svc.cluster.local"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificates.serving(AUTHORITY, [name], now=datetime.now(UTC)).load_into(context)
+    async with peer(context) as cloud:
+        request = Request(
+            method="GET",
+            url=cloud.url.replace("127.0.0.1", name),
+            ca_certificates=pem(AUTHORITY),
+        )
+        found = await HttpTransport({name: "127.0.0.1"}).send(request)
+    assert found.status == 401
