@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
-.venv/bin/cobalt: pyproject.toml uv.lock tools/bootstrap.py
+.venv/bin/cobalt: pyproject.toml src/cobaltimages/pyproject.toml src/cobaltlab/pyproject.toml uv.lock tools/bootstrap.py
 	@$(PYTHON) tools/bootstrap.py
 	@touch $@
 

@@ -4,7 +4,11 @@ import argparse
 import os
 from typing import NoReturn
 
+from cobaltcore.cli import connecting
 from cobaltlab import statedir
+
+CLUSTER_FLAGS = ("--name", "--kubeconfig", "--context")
+"""Options of commands that pass all others to another program; these come first."""
 
 
 def add_name(parser: argparse.ArgumentParser) -> None:
@@ -16,8 +20,8 @@ def add_name(parser: argparse.ArgumentParser) -> None:
 
 
 def add_passed_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare `--name`, and pass everything else to another program."""
-    add_name(parser)
+    """Declare the options that choose a cluster, and pass everything else to another program."""
+    connecting.configure_connection(parser)
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
 
 
@@ -37,7 +41,7 @@ def name_flag(name: str) -> str:
 
 def exec_kubectl(arguments: argparse.Namespace, *words: str) -> NoReturn:
     """Replace this process, so that signals, terminal and exit code are those of kubectl."""
-    state_dir = state_dir_of(arguments)
+    state_dir = statedir.find(arguments.name or statedir.DEFAULT_NAME, os.environ)
     state_dir.require_running()
     environment = {**os.environ, "KUBECONFIG": str(state_dir.kubeconfig)}
     os.execve(state_dir.programs / "kubectl", ["kubectl", *words], environment)  # noqa: S606 no shell

@@ -9,11 +9,11 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Sequence
-from importlib.metadata import entry_points, version
+from importlib.metadata import version
 from typing import Protocol, cast
 
 import cobaltcore.cli.commands
-from cobaltcore.cli import errors, output
+from cobaltcore.cli import errors, extensions, output
 
 
 class Command(Protocol):
@@ -43,7 +43,7 @@ def _modules() -> dict[str, str]:
         module.name: f"{package.__name__}.{module.name}"
         for module in pkgutil.iter_modules(package.__path__)
     }
-    added = entry_points(group="cobalt.commands")
+    added = extensions.of("cobalt.commands")
     return {**own, **{each.name: each.value for each in added}}
 
 

@@ -13,21 +13,20 @@ from cobaltcore.runtime import kubeconfig
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.http_transport import HttpTransport
 from cobaltimages import cache
-from cobaltlab import commandline, preflight, statedir
+from cobaltlab import preflight, statedir
 
 HELP = "check this machine and its lab, or another cluster: each problem with its fix"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     doctor.configure(parser)
-    commandline.add_name(parser)
     parser.epilog = "With --kubeconfig or --context it checks that cluster only."
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.kubeconfig or arguments.context:
         return doctor.run(arguments)
-    state_dir = statedir.find(arguments.name, os.environ)
+    state_dir = statedir.find(arguments.name or statedir.DEFAULT_NAME, os.environ)
     # Only root can read the state of a lab; the checks of the machine name it.
     nodes = state_dir.node_processes() if os.geteuid() == 0 else []
     running = any(node.pid() is not None for node in nodes)

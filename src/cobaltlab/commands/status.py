@@ -15,11 +15,11 @@ HELP = "show labs and their nodes; of each cluster control planes, services, hyp
 
 def configure(parser: argparse.ArgumentParser) -> None:
     cluster.configure(parser)
-    parser.epilog = "With --kubeconfig or --context it shows that cluster instead of labs."
+    parser.epilog = "With --kubeconfig, --context or --name it shows that cluster only."
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.kubeconfig or arguments.context:
+    if arguments.kubeconfig or arguments.context or arguments.name:
         return cluster.run(arguments)
     _show(arguments)
     interrupted = threading.Event()
