@@ -2,7 +2,6 @@
 
 import argparse
 import os
-from typing import NoReturn
 
 from cobaltcore.cli import connecting
 from cobaltlab import statedir
@@ -39,9 +38,7 @@ def name_flag(name: str) -> str:
     return "" if name == statedir.DEFAULT_NAME else f" --name {name}"
 
 
-def exec_kubectl(arguments: argparse.Namespace, *words: str) -> NoReturn:
-    """Replace this process, so that signals, terminal and exit code are those of kubectl."""
-    state_dir = statedir.find(arguments.name or statedir.DEFAULT_NAME, os.environ)
-    state_dir.require_running()
-    environment = {**os.environ, "KUBECONFIG": str(state_dir.kubeconfig)}
-    os.execve(state_dir.programs / "kubectl", ["kubectl", *words], environment)  # noqa: S606 no shell
+def add_cloud(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-n", "--namespace", default="", help="of the cloud (default: the only one of the cluster)"
+    )

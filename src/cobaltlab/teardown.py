@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from cobaltcore.cli import phases
 from cobaltlab import (
     cgroups,
     errors,
+    hostnames,
     network,
     nodeprocess,
     pidfile,
@@ -102,7 +104,9 @@ def stop_node(node: nodeprocess.NodeProcess) -> None:
 
 
 def clean_up(name: str, index: int | None, *, keep_addresses: bool) -> None:
-    """Kill every process of a lab and remove its cgroups, links and routes."""
+    """Kill every process of a lab and remove its names, cgroups, links and routes."""
+    with suppress(OSError):  # a file that cannot be written has not been written
+        hostnames.remove(name)
     hierarchies = cgroups.detect()
     group = nodeprocess.cgroup_of(name)
 

@@ -26,8 +26,8 @@ class Cloud:
     lab: Lab
 
     def run(self, *arguments: str) -> str:
-        """Run the OpenStack client."""
-        return self.lab.cobalt("openstack", *arguments)
+        """Run the OpenStack client of this machine."""
+        return self.lab.cobalt("openstack", "--namespace", NAMESPACE, *arguments)
 
     def get(self, *arguments: str) -> Any:
         """Run the OpenStack client and decode its JSON output."""
@@ -129,6 +129,12 @@ class Cloud:
         """A host on the external network."""
         with ExternalHost(self.lab.state_dir.require_record().index) as found:
             yield found
+
+
+def raw_disk(file: Path) -> tuple[str, ...]:
+    """Write a disk of one MiB; arguments that make an image of it."""
+    file.write_bytes(bytes(1 << 20))
+    return ("--file", str(file), "--disk-format", "raw", "--container-format", "bare")
 
 
 @dataclass

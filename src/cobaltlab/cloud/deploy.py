@@ -6,12 +6,13 @@ from datetime import timedelta
 
 from cobaltcore.api import controlplane
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
-from cobaltcore.cli import phases
+from cobaltcore.cli import cloudlogin, phases
 from cobaltcore.engine.desired import workload
 from cobaltcore.runtime import errors as api_errors
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.meta import Desired, WatchScope
-from cobaltlab import errors, statedir, waiting
+from cobaltimages.errors import HostError
+from cobaltlab import errors, hostnames, osclient, statedir, waiting
 from cobaltlab.cloud import objects
 from cobaltlab.platform import apply
 
@@ -50,13 +51,27 @@ async def _deploy(
                     f'ControlPlane "{objects.CONTROL_PLANE}" did not become Ready: {phase.latest}'
                 ),
             )
-        with progress.phase("OpenStack client"):
+        with progress.phase("toolbox"):
             await _apply(client, objects.toolbox(references))
             await wait(
                 lambda: _is_rolled_out(client),
                 READY_TIMEOUT,
                 lambda: f'Deployment "{objects.TOOLBOX}" did not become ready',
             )
+        with progress.phase("client and names on this machine") as phase:
+            phase.result(await _prepare_host(client, state_dir, phase))
+
+
+async def _prepare_host(client: Client, state_dir: statedir.StateDir, phase: phases.Phase) -> str:
+    """What `cobalt openstack` and other clients need; the cloud works without it."""
+    try:
+        await asyncio.to_thread(osclient.ensure, report=phase.detail)
+        wanted = await cloudlogin.addresses(client)
+        taken = hostnames.write(state_dir.name, wanted)
+    except (OSError, HostError) as error:
+        return f"incomplete: {str(error).splitlines()[0]}"
+    others = f"; {len(taken)} are of another lab" if taken else ""
+    return f"{len(wanted) - len(taken)} names in {hostnames.HOSTS}{others}"
 
 
 async def wait(

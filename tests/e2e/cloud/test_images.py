@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cloud import DEMO, Cloud
+from tests.support.cloud import DEMO, Cloud, raw_disk
 
 SLOW_UPLOAD = Path(__file__).parent / "agents/slow_upload.py"
 LONGER_THAN_A_SOCKET_WAITS = "6"
@@ -49,11 +49,10 @@ def test_a_volume_becomes_an_image(cloud: Cloud, removed_later: Removal) -> None
 
 
 def test_an_image_is_deleted_while_a_volume_that_was_cloned_from_it_lives(
-    cloud: Cloud, removed_later: Removal
+    cloud: Cloud, removed_later: Removal, tmp_path: Path
 ) -> None:
     removed_later("image", "parent")
-    disk = ("--file", "/guest/disk.raw", "--disk-format", "raw", "--container-format", "bare")
-    cloud.run("image", "create", *disk, "parent")
+    cloud.run("image", "create", *raw_disk(tmp_path / "disk.raw"), "parent")
     cloud.wait_for_status("image", "parent", "active")
     removed_later("volume", "clone")
     cloud.run("volume", "create", "--image", "parent", "--size", "1", "clone")

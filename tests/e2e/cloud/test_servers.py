@@ -10,27 +10,28 @@ from tests.support.cloud import DEMO, Cloud, pinging
 PEER = "peer"
 FROM_VOLUME = "from-volume"
 MESSAGE = "ping answered"
-SCRIPT = "/tmp/user-data"
 
 
 @pytest.fixture
-def script(cloud: Cloud) -> str:
-    """User data that pings the server `demo`; its path in the toolbox."""
+def script(cloud: Cloud, tmp_path: Path) -> Path:
+    """User data that pings the server `demo`."""
     address = cloud.address(DEMO)
-    text = f"#!/bin/sh\nuntil ping -c 1 -W 1 {address}; do sleep 1; done\necho {MESSAGE}\n"
-    cloud.python(f"open({SCRIPT!r}, 'w').write({text!r})")
-    return SCRIPT
+    found = tmp_path / "user-data"
+    found.write_text(
+        f"#!/bin/sh\nuntil ping -c 1 -W 1 {address}; do sleep 1; done\necho {MESSAGE}\n"
+    )
+    return found
 
 
 @pytest.fixture
-def peer(cloud: Cloud, script: str) -> Iterator[str]:
+def peer(cloud: Cloud, script: Path) -> Iterator[str]:
     """A server on the other hypervisor than `demo`."""
     listed = cloud.get("compute", "service", "list", "--service", "nova-compute")
     nodes = {each["Host"] for each in listed}
     (other,) = nodes - {cloud.host(DEMO)}
     cloud.run(
         "--os-compute-api-version", "2.74", "server", "create", "--flavor", DEMO, "--image", DEMO,
-        "--network", DEMO, "--security-group", DEMO, "--host", other, "--user-data", script,
+        "--network", DEMO, "--security-group", DEMO, "--host", other, "--user-data", str(script),
         "--wait", PEER,
     )  # fmt: skip
     yield PEER

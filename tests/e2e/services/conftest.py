@@ -12,10 +12,10 @@ from cobaltlab.cloud import objects as lab_objects
 from tests.support import lab_examples, lab_providers, workloads
 from tests.support.cloud import Cloud
 from tests.support.lab import Lab, existing_or_new
-from tests.support.standalone import NAMESPACE, Administrator
+from tests.support.standalone import Administrator
 
 # Nodes pull these when needed; up-to-date images are not rebuilt.
-IMAGES = (*lab_objects.SERVICES, "memcached", "ovn", "ovs", "libvirt", "guest", "tempest")
+IMAGES = (*lab_objects.SERVICES, "memcached", "ovn", "ovs", "libvirt")
 
 
 @pytest.fixture(scope="session")
@@ -46,9 +46,6 @@ def applied(lab: Lab, images: dict[str, str]) -> dict[str, Object]:
 
 
 @pytest.fixture
-def cloud(lab: Lab, applied: dict[str, Object], images: dict[str, str]) -> Cloud:
-    """The toolbox, with clouds.yaml from a Secret."""
-    Administrator(lab).apply(lab_objects.toolbox(images))
-    wait = ("rollout", "status", "--timeout=600s", "-n", NAMESPACE)
-    lab.kubectl(*wait, f"deployment/{lab_objects.TOOLBOX.name}")
+def cloud(lab: Lab, applied: dict[str, Object]) -> Cloud:
+    """The cloud that the examples are."""
     return Cloud(lab)

@@ -1,12 +1,13 @@
 """The examples of the requirements with real pods, without a ControlPlane: Ready and usable."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cobaltcore.runtime.meta import Object
 from tests.support import lab_examples
-from tests.support.cloud import Cloud
+from tests.support.cloud import Cloud, raw_disk
 from tests.support.lab import Lab, eventually
 from tests.support.lab_ovn import NODES
 
@@ -58,7 +59,9 @@ def test_no_control_plane_exists(lab: Lab, applied: dict[str, Object]) -> None:
     assert lab.get("controlplanes", "-A")["items"] == []
 
 
-def test_the_services_work_together(lab: Lab, applied: dict[str, Object], cloud: Cloud) -> None:
+def test_the_services_work_together(
+    lab: Lab, applied: dict[str, Object], cloud: Cloud, tmp_path: Path
+) -> None:
     for each in applied.values():
         _status_when_ready(lab, each)
     # Ready means usable: no program without a port is waited for from here on.
@@ -73,8 +76,7 @@ def test_the_services_work_together(lab: Lab, applied: dict[str, Object], cloud:
         urls = {each["url"] for each in catalogue[kind.lower()]}
         assert all(url.startswith(lab_examples.documented_endpoint(kind)) for url in urls), urls
 
-    source = ("--file", "/guest/disk.raw", "--disk-format", "raw", "--container-format", "bare")
-    image = cloud.get("image", "create", *source, "example")["id"]
+    image = cloud.get("image", "create", *raw_disk(tmp_path / "disk.raw"), "example")["id"]
     cloud.wait_for_status("image", image, "active")
     volume = cloud.get("volume", "create", "--image", image, "--size", "1", "example")["id"]
     cloud.wait_for_status("volume", volume, "available")
