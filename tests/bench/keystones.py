@@ -19,9 +19,11 @@ from cobaltlab import pki
 from tests.bench.child import OperatorFailed
 from tests.support import openstack, services
 from tests.support.control_plane import ControlPlaneHarness
+from tests.support.openstack_peer import peer
 from tests.support.ports import ReservedPort
 from tests.support.simulated_nodes import SimulatedNodes
 
+LAUNCHER = Path(__file__).with_name("operators") / "cobalt_run.py"
 USER = "keystone-operator"
 NODES = 8
 READY_SECONDS = 900
@@ -116,18 +118,20 @@ async def _running(program: str, plane: ControlPlaneHarness) -> AsyncIterator[Op
     # The operator does not share its port, so that it is free only now.
     port.release()
     log = plane.directory / "operator.log"
-    with log.open("ab") as output:
-        process = await asyncio.create_subprocess_exec(
-            *(program, "run", "keystone", f"--kubeconfig={config}"),
-            *(f"--health-port={port.number}", "--log-level=WARNING"),
-            stdout=output,
-            stderr=output,
-        )
-    operator = Operator(process, log)
-    try:
-        yield operator
-    finally:
-        await operator.stop()
+    async with peer() as openstack:
+        with log.open("ab") as output:
+            process = await asyncio.create_subprocess_exec(
+                *(Path(program).with_name("python"), LAUNCHER, openstack.url),
+                *("run", "keystone", f"--kubeconfig={config}"),
+                *(f"--health-port={port.number}", "--log-level=WARNING"),
+                stdout=output,
+                stderr=output,
+            )
+        operator = Operator(process, log)
+        try:
+            yield operator
+        finally:
+            await operator.stop()
 
 
 async def _create(plane: ControlPlaneHarness, namespace: str, count: int) -> None:

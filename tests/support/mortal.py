@@ -19,6 +19,7 @@ from cobaltcore.runtime.transport import Request
 from tests.support import faults, services
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.faults import Crash, CrashPoint, FaultTransport, When
+from tests.support.openstack_peer import Route, peer
 from tests.support.operating import eventually, transport
 
 Check = Callable[[], Awaitable[bool]]
@@ -75,16 +76,18 @@ class Mortal:
         wire = FaultTransport(transport(self.plane, "doomed"))
         client = Client(wire)
         cluster = Cluster(client)
-        manager = Manager({"local": cluster}, list(self.controllers(Context(cluster, "test"))))
-        process = _Process(wire, manager, asyncio.ensure_future(manager.run()))
-        try:
-            yield process
-        finally:
-            self.deaths += process.task.done()
-            process.task.cancel()
-            await asyncio.wait({process.task})
-            await client.close()
-            _expect_crash(process.task)
+        async with peer() as openstack:
+            context = Context(cluster, "test", openstack=Route(openstack))
+            manager = Manager({"local": cluster}, list(self.controllers(context)))
+            process = _Process(wire, manager, asyncio.ensure_future(manager.run()))
+            try:
+                yield process
+            finally:
+                self.deaths += process.task.done()
+                process.task.cancel()
+                await asyncio.wait({process.task})
+                await client.close()
+                _expect_crash(process.task)
 
 
 class _Death(NamedTuple):

@@ -7,15 +7,20 @@ import itertools
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from aiohttp import web
 
 from cobaltcore.openstack import catalog
+from cobaltcore.openstack.transport import HttpTransport, Request, Response
 
 REGION = "RegionOne"
+DOCUMENTS = {
+    "/placement/": {"versions": [{"min_version": "1.0", "max_version": "1.39"}]},
+    "/block-storage/v3/": {"versions": [{"min_version": "3.0", "version": "3.71"}]},
+}
 PATHS = {"identity": "/v3", "compute": "/v2.1", "block-storage": "/v3"}
 """What endpoints of the catalogue end in."""
 Reply = web.Response | Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -44,8 +49,8 @@ class Peer:
     asked: list[Asked] = field(default_factory=list)
     replies: dict[str, list[Reply]] = field(default_factory=dict)
     """Path to replies, each used once, before `content`."""
-    content: dict[str, object] = field(default_factory=dict)
-    """Path to what a GET of it returns."""
+    content: dict[str, object] = field(default_factory=lambda: dict(DOCUMENTS))
+    """Path to what a GET of it returns; others return an empty collection."""
     refuses: set[str] = field(default_factory=set)
     """Users and application credentials that cannot log in."""
     unlisted: set[str] = field(default_factory=set)
@@ -80,8 +85,13 @@ class Peer:
             return self._issue(body)
         if asked.token not in self.tokens or asked.token in self.revoked:
             return web.json_response({"error": {"message": "not authorized"}}, status=401)
+        return self._permitted(request)
+
+    def _permitted(self, request: web.BaseRequest) -> web.Response:
         if request.method != "GET":
             return web.Response(status=204)
+        if request.path == self.path("identity", "/auth/catalog"):
+            return web.json_response({"catalog": self._catalog()})
         name = request.path.rpartition("/")[2].removeprefix("os-")
         return web.json_response(self.content.get(request.path, {name: []}))
 
@@ -101,10 +111,13 @@ class Peer:
             "user": {"id": f"id-of-{who}", "name": who},
             "project": {"id": "p1", "name": "service"},
             "roles": [{"id": "r1", "name": "admin"}],
-            "catalog": [self._entry(each) for each in catalog.TYPES if each not in self.unlisted],
+            "catalog": self._catalog(),
         }
         headers = {"X-Subject-Token": token}
         return web.json_response({"token": content}, status=201, headers=headers)
+
+    def _catalog(self) -> list[dict[str, object]]:
+        return [self._entry(each) for each in catalog.TYPES if each not in self.unlisted]
 
     def _entry(self, type_: str) -> dict[str, object]:
         url = f"{self.url}{self.path(type_)}"
@@ -113,6 +126,19 @@ class Peer:
             for each in ("public", "internal")
         ]
         return {"id": type_, "type": type_, "name": type_, "endpoints": endpoints}
+
+
+@dataclass(frozen=True)
+class Route:
+    """Leads a client to the server, whatever name it has for Keystone."""
+
+    peer: Peer
+
+    async def send(self, request: Request) -> Response:
+        if not request.url.startswith(self.peer.url):
+            path = request.url.partition("/v3")[2]
+            request = replace(request, url=f"{self.peer.auth_url}{path}")
+        return await HttpTransport().send(request)
 
 
 @asynccontextmanager

@@ -3,8 +3,9 @@
 from datetime import timedelta
 
 from cobaltcore.openstack.auth import ApplicationCredential, Credentials
+from cobaltcore.openstack.cloud import Cloud
 from cobaltcore.openstack.retry import Retry
-from cobaltcore.openstack.session import Cloud, Session
+from cobaltcore.openstack.session import Session
 from cobaltcore.runtime.clock import Clock
 from tests.support.openstack_peer import Peer
 

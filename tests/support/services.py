@@ -21,6 +21,7 @@ from cobaltcore.runtime.meta import Key, Kind, Object
 from cobaltcore.runtime.transport import Transport
 from cobaltlab.providers import crds
 from tests.support.control_plane import ControlPlaneHarness
+from tests.support.openstack_peer import Peer, Route, peer
 from tests.support.operating import transport
 from tests.support.rights import as_operator
 
@@ -96,6 +97,8 @@ class Serving:
     controllers: list[Controller]
     manager: Manager
     task: asyncio.Task[None]
+    openstack: Peer
+    """Every API that they ask."""
 
     async def rests(self) -> bool:
         queues = [each.queue for each in self.controllers]
@@ -118,17 +121,18 @@ async def serving(
     labels = {"app.kubernetes.io/part-of": PART_OF}
     cluster, other = Cluster(client, content_labels=labels, namespace=watched), Cluster(helper)
     chosen = [each for each in registry.operators() if each.name in names]
-    context = Context(cluster, "test")
-    controllers = [found for each in chosen for found in each.controllers(context)]
-    controllers += others(context)
     approval = Manager({"local": other}, Approval(other, FOREIGN).controllers)
-    manager = Manager({"local": cluster}, controllers)
-    tasks = [asyncio.ensure_future(approval.run()), asyncio.ensure_future(manager.run())]
-    try:
-        yield Serving(controllers, manager, tasks[1])
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
-        await client.close()
-        await helper.close()
+    async with peer() as openstack:
+        context = Context(cluster, "test", openstack=Route(openstack))
+        controllers = [found for each in chosen for found in each.controllers(context)]
+        controllers += others(context)
+        manager = Manager({"local": cluster}, controllers)
+        tasks = [asyncio.ensure_future(approval.run()), asyncio.ensure_future(manager.run())]
+        try:
+            yield Serving(controllers, manager, tasks[1], openstack)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            await client.close()
+            await helper.close()

@@ -25,6 +25,7 @@ from cobaltcore.api.foreign.kubernetes import (
 from cobaltcore.cli import expiry, listing
 from cobaltcore.cli.caches import Caches
 from cobaltcore.deploy import operators, rbac
+from cobaltcore.engine import podfailures
 from cobaltcore.engine.diagnosis.facts import Facts, Named, named
 from cobaltcore.engine.diagnosis.pods import DNS
 from cobaltcore.engine.prospect import Prospect
@@ -129,8 +130,7 @@ async def _expiries(
 
 
 def _mounted(pod: Object) -> Iterator[Key]:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    if any(each["type"] == "Ready" and each["status"] == "True" for each in conditions):
+    if podfailures.is_ready(pod):
         return
     for volume in pod["spec"].get("volumes") or ():
         name = (volume.get("secret") or {}).get("secretName")

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 from cobaltcore.api.base import Resource
 from cobaltcore.api.blocks import Image, ServiceSpec, ServiceStatus
 from cobaltcore.api.pods import PodSettings, Resources
@@ -16,6 +18,8 @@ from cobaltcore.engine.part import AnyPart
 from cobaltcore.engine.plan import Removal
 from cobaltcore.engine.scope import Scope
 from cobaltcore.engine.verdict import Verdict
+from cobaltcore.openstack.cloud import Cloud
+from cobaltcore.openstack.versions import Range
 from cobaltcore.runtime.meta import Desired, Key, Kind, WatchScope
 
 SpecT = TypeVar("SpecT", bound=ServiceSpec)
@@ -194,6 +198,34 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """A list that an API returns to the service's own user."""
+
+    path: str
+    member: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    versions: Range | None = None
+    """Microversions that have it; None: it has none."""
+    row: type[msgspec.Struct] | None = None
+    """Of a list that is judged: all of it is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Generic[SpecT]):
+    """What proves that an API is usable: a token for its own user, and lists."""
+
+    lists: tuple[Listing, ...]
+    problem: Callable[[ServiceScope[SpecT], Sequence[msgspec.Struct]], str] = lambda scope, rows: (
+        ""
+    )
+    """Why it is not usable although it responds, from the rows of its lists; empty: it is."""
+    type: str = ""
+    """Its type in Keystone's catalogue, if `part` has no entry of it."""
+    cloud: Callable[[ServiceScope[SpecT]], Cloud | None] | None = None
+    """As whom it is asked; None: with the credential of `spec.keystone`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Service(Generic[SpecT]):
     """One OpenStack service: what it consists of, as data."""
 
@@ -209,6 +241,8 @@ class Service(Generic[SpecT]):
         [ServiceScope[SpecT]], Mapping[str, Callable[[ServiceScope[SpecT]], Config]]
     ] = lambda scope: {}
     """Further configurations, by the name under which workloads ask for them."""
+    check: Check[SpecT] | None = None
+    """What proves that its API is usable; None: that a pod answers."""
     part: AnyPart | None = None
     """How a ControlPlane runs it; None: it does not."""
     migration_config: Callable[[ServiceScope[SpecT]], Config] = lambda scope: Config({})

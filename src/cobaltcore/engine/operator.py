@@ -27,7 +27,8 @@ class Operator:
     extra: tuple[Rule, ...] = ()
 
     def controllers(self, context: Context) -> list[Controller]:
-        return [Reconciler(planner, context).controller for planner in self.planners]
+        reconcilers = [Reconciler(planner, context) for planner in self.planners]
+        return [controller for each in reconcilers for controller in each.controllers]
 
     @property
     def rights(self) -> Rights:

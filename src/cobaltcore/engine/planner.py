@@ -1,18 +1,19 @@
 """What makes an operator out of the one reconciler: a kind, what it watches, a pure plan."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from cobaltcore.api.base import Resource
 from cobaltcore.engine.plan import Plan
-from cobaltcore.engine.scope import Scope
+from cobaltcore.engine.scope import Answer, Scope
 from cobaltcore.engine.verdict import Ready
 from cobaltcore.runtime.meta import EVERYTHING, Key, Kind, Object, WatchScope
 
 if TYPE_CHECKING:
+    from cobaltcore.engine.context import Context
     from cobaltcore.runtime.cluster import Cluster
     from cobaltcore.runtime.controller import KeysOf
 
@@ -44,11 +45,23 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Probe(Generic[ScopeT]):
-    """A question to something outside of Kubernetes. A fault of it is data, not an error."""
+    """A question to something outside of Kubernetes. A fault of it is data, not an error.
+
+    Without a subject every reconcile asks it. With one it is asked when the subject changes and then
+    periodically, and the object is reconciled when the answer changes.
+    """
 
     name: str
-    ask: Callable[[ScopeT], Awaitable[object]]
+    ask: "Callable[[ScopeT, Context], Awaitable[object]]"
     limit: timedelta = timedelta(seconds=10)
+    subject: Callable[[ScopeT], Hashable | None] | None = None
+    """What an answer is about; None: there is nothing to ask now."""
+    period: Callable[[ScopeT, Answer[object]], timedelta] = lambda scope, answer: timedelta(
+        minutes=1
+    )
+    """How soon to ask again after an answer."""
+    decides: bool = True
+    """Whether a plan depends on the answer; else without one it is as if the answer were good."""
 
 
 class Planner(ABC, Generic[ScopeT]):

@@ -32,6 +32,12 @@ def pods(observed: Observed, namespace: str, selector: Mapping[str, str]) -> Ite
     return observed.find(POD, INDEX, _value(namespace, selector))
 
 
+def is_ready(pod: Object) -> bool:
+    """Whether the kubelet reports that it serves."""
+    listed = (pod.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in listed)
+
+
 def of(observed: Observed, namespace: str, selector: Mapping[str, str]) -> str:
     """Why pods of a set do not start, as the end of a sentence; empty if all do."""
     return among(pods(observed, namespace, selector))

@@ -17,10 +17,11 @@ from cobaltcore.api.base import Resource
 from cobaltcore.api.foreign.gateway import REFERENCE_GRANT
 from cobaltcore.api.foreign.kubernetes import CONFIG_MAP
 from cobaltcore.engine import grants, report
+from cobaltcore.engine.asking import Asker
 from cobaltcore.engine.context import Context
 from cobaltcore.engine.observed import Contents, Observed
 from cobaltcore.engine.plan import Action, Plan, Removal
-from cobaltcore.engine.planner import Planner, Probe, ScopeT
+from cobaltcore.engine.planner import Planner, ScopeT
 from cobaltcore.engine.prospect import Prospect
 from cobaltcore.engine.scope import Answer
 from cobaltcore.engine.verdict import Blocked, InputInvalid
@@ -58,7 +59,13 @@ class Reconciler(Generic[ScopeT]):
             clock=context.clock,
             failed=self.failed,
         )
+        self._asker = Asker(planner, context, wake=self.controller.queue.add)
         self._reporter = report.Reporter(context, planner, is_dirty=self.controller.queue.is_dirty)
+
+    @property
+    def controllers(self) -> list[Controller]:
+        """The reconciles, and the questions that are asked apart from them."""
+        return [self.controller, *self._asker.controllers]
 
     @property
     def kind(self) -> Kind:
@@ -105,7 +112,7 @@ class Reconciler(Generic[ScopeT]):
             report.without_secrets(plan, scope),
             named,
             scope.observed.contents,
-            bool(planner.probes),
+            any(each.decides for each in planner.probes),
         )
 
     async def failed(self, key: Key, error: Exception, failures: int) -> None:
@@ -215,9 +222,7 @@ class Reconciler(Generic[ScopeT]):
         return found
 
     async def _ask(self, scope: ScopeT) -> Mapping[str, Answer[object]]:
-        probes = self._planner.probes
-        answers = await asyncio.gather(*(_answer(probe, scope) for probe in probes))
-        return {probe.name: answer for probe, answer in zip(probes, answers, strict=True)}
+        return await self._asker.answers(scope)
 
     async def _apply(self, live: Object, plan: Plan[object]) -> ChangeSet:
         for removal in plan.removals:
@@ -298,13 +303,3 @@ class Reconciler(Generic[ScopeT]):
             return
         for kind, key in self._planner.references(key_of(obj), spec):
             yield f"{kind.kind}/{key}"
-
-
-async def _answer(probe: Probe[ScopeT], scope: ScopeT) -> Answer[object]:
-    try:
-        async with asyncio.timeout(probe.limit.total_seconds()):
-            return Answer(await probe.ask(scope))
-    except TimeoutError:
-        return Answer(fault=f"no answer within {probe.limit.total_seconds():g} s")
-    except errors.RuntimeFault as fault:
-        return Answer(fault=fault.message)

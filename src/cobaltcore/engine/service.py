@@ -20,11 +20,20 @@ from cobaltcore.api.foreign.kubernetes import (
     SERVICE,
     STATEFUL_SET,
 )
-from cobaltcore.engine import access, chain, references, releases, steps, uwsgi, watches
+from cobaltcore.engine import (
+    access,
+    chain,
+    references,
+    releases,
+    steps,
+    usability,
+    uwsgi,
+    watches,
+)
 from cobaltcore.engine.definition import AnyScope, AnyService, ServiceScope
 from cobaltcore.engine.desired import service as address
 from cobaltcore.engine.plan import Plan
-from cobaltcore.engine.planner import Child, Planner, Watch
+from cobaltcore.engine.planner import Child, Planner, Probe, Watch
 from cobaltcore.engine.verdict import Ready
 from cobaltcore.engine.watches import CONTENT, OPTIONAL, OURS
 from cobaltcore.runtime.meta import Key, Kind, Object
@@ -56,8 +65,9 @@ SERVICE_GROUP = ".openstack.c5c3.io"
 class ServicePlanner(Planner[ServiceScope[Any]]):
     """Runs the chain of steps of one service."""
 
-    def __init__(self, service: AnyService) -> None:
+    def __init__(self, service: AnyService, *, probes: Iterable[Probe[AnyScope]] = ()) -> None:
         self.service = service
+        self.probes = tuple(probes)
         self.name = service.name
         self.children = children(service)
         self.manager = f"{service.name}-operator"
@@ -81,6 +91,8 @@ class ServicePlanner(Planner[ServiceScope[Any]]):
                 yield kind, key
         for need in access.generated(scope):
             yield SECRET, scope.sibling(need.name)
+        if uwsgi.is_encrypted(scope):
+            yield SECRET, usability.certificate_key(scope)
 
     def plan(self, scope: ServiceScope[Any]) -> Plan[Any]:
         before = scope.status or self.service.status()

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT, ENDPOINT_SLICE
-from cobaltcore.engine import podfailures, podspec, uwsgi
+from cobaltcore.api.foreign.kubernetes import DAEMON_SET, DEPLOYMENT
+from cobaltcore.engine import podfailures, podspec, usability, uwsgi
 from cobaltcore.engine.definition import AnyScope, Result, Workload
 from cobaltcore.engine.desired import service, workload
 from cobaltcore.engine.verdict import Ready, Waiting
@@ -34,7 +34,7 @@ def rolled_out(scope: AnyScope, wanted: Sequence[Workload]) -> Result:
 
 
 def apis(scope: AnyScope) -> Result:
-    """Give everything that has a port a Service and check that a ready pod is behind it."""
+    """Give everything that has a port a Service; a ready pod is behind it, and the API is usable."""
     objects: list[Desired] = []
     unserved: list[str] = []
     for each in scope.workloads:
@@ -49,11 +49,11 @@ def apis(scope: AnyScope) -> Result:
                 labels=scope.labels(each.component),
             )
         )
-        if not _has_endpoint(scope, key):
+        if not any(usability.served(scope, key)):
             unserved.append(f"no ready pod behind Service {key.name!r}")
     if unserved:
         return Result(Waiting("NoEndpoint", unserved[0]), objects)
-    return Result(Ready("Serving"), objects)
+    return Result(usability.verdict(scope), objects)
 
 
 def address(scope: AnyScope, component: str) -> Key:
@@ -64,6 +64,12 @@ def address(scope: AnyScope, component: str) -> Key:
 def ready_on_nodes(scope: AnyScope, component: str) -> int:
     """On how many nodes an agent runs."""
     return workload.progress_on_nodes(scope.observed.get(DAEMON_SET, scope.named(component))).ready
+
+
+def nodes(scope: AnyScope, component: str) -> set[str]:
+    """Nodes with a ready pod of an agent."""
+    found = podfailures.pods(scope.observed, scope.namespace, scope.selector(component))
+    return {each["spec"].get("nodeName", "") for each in found if podfailures.is_ready(each)}
 
 
 def pod_failure(scope: AnyScope, component: str) -> str:
@@ -84,11 +90,3 @@ def _progress(scope: AnyScope, wanted: Workload) -> workload.Progress:
     if wanted.agent:
         return workload.progress_on_nodes(scope.observed.get(DAEMON_SET, key))
     return workload.progress(scope.observed.get(DEPLOYMENT, key))
-
-
-def _has_endpoint(scope: AnyScope, key: Key) -> bool:
-    return any(
-        (endpoint.get("conditions") or {}).get("ready", True)
-        for each in scope.observed.find(ENDPOINT_SLICE, "service", str(key))
-        for endpoint in each.get("endpoints") or ()
-    )

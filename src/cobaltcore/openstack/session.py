@@ -10,46 +10,29 @@ credentials.
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from dataclasses import replace
 
 import msgspec
 
 from cobaltcore.openstack import catalog, errors
-from cobaltcore.openstack.auth import Credentials, Grant, Token
-from cobaltcore.openstack.catalog import Interface, ServiceType
+from cobaltcore.openstack.auth import Grant, Token
+from cobaltcore.openstack.catalog import Catalog, ServiceType
+from cobaltcore.openstack.cloud import Cloud
 from cobaltcore.openstack.retry import IDEMPOTENT, Retry
 from cobaltcore.openstack.service import Service
-from cobaltcore.openstack.transport import (
-    TIMEOUT,
-    HttpTransport,
-    Request,
-    Response,
-    Transport,
-)
+from cobaltcore.openstack.transport import HttpTransport, Request, Response, Transport
 from cobaltcore.openstack.versions import Range
 from cobaltcore.runtime.clock import Clock, SystemClock
 
 JSON = "application/json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cloud:
-    """Where a cloud is, and who logs in."""
-
-    auth_url: str
-    """Keystone with its version, for example https://keystone:5000/v3."""
-    credentials: Credentials
-    region: str = "RegionOne"
-    interface: Interface = "internal"
-    ca_certificates: str = field(default="", repr=False)
-    """PEM; empty: those of the system."""
-    timeout: timedelta = TIMEOUT
-    """Of one attempt of a request."""
-
-
 class _Issued(msgspec.Struct):
     token: Grant
+
+
+class _Listed(msgspec.Struct):
+    catalog: Catalog
 
 
 class Session:
@@ -68,6 +51,7 @@ class Session:
         self._clock = clock or SystemClock()
         self._retry = retry
         self._token: Token | None = None
+        self._catalog: Catalog = ()
         self._lock = asyncio.Lock()
         self.offered: dict[ServiceType, Range] = {}
         """Microversions that APIs serve, as far as they were asked."""
@@ -83,17 +67,26 @@ class Session:
             if known is None or known is rejected or known.expires_soon(self._clock.monotonic()):
                 self._token = None
                 self._token = known = await self._log_in()
+                self._catalog = known.grant.catalog
             return known
 
     async def endpoint(self, wanted: ServiceType) -> str:
-        """The address of a service in the catalogue."""
-        token = await self.token()
-        return catalog.find(
-            token.grant.catalog,
-            wanted,
-            interface=self.cloud.interface,
-            region=self.cloud.region,
-        )
+        """The address of a service in the catalogue; one that is missing may have been added."""
+        await self.token()
+        try:
+            return self._find(wanted)
+        except errors.NotInCatalog:
+            await self.refresh()
+            return self._find(wanted)
+
+    async def refresh(self) -> None:
+        """Read the catalogue again: a token has that of the time when it was issued."""
+        url = f"{self.cloud.auth_url.rstrip('/')}/auth/catalog"
+        response = await self.send(Request(method="GET", url=url, headers={"Accept": JSON}))
+        try:
+            self._catalog = msgspec.json.decode(response.body, type=_Listed).catalog
+        except msgspec.MsgspecError as error:
+            raise _no_keystone(self.cloud.auth_url) from error
 
     async def send(self, request: Request) -> Response:
         """Send a request with a token; with a new one, if the token is refused."""
@@ -132,10 +125,11 @@ class Session:
             grant = msgspec.json.decode(response.body, type=_Issued).token
             return Token(response.headers["x-subject-token"], grant, self._clock.monotonic())
         except (KeyError, msgspec.MsgspecError) as error:
-            raise errors.Malformed(
-                f"{cloud.auth_url} does not respond as Keystone does",
-                "correct the auth URL; it ends in /v3",
-            ) from error
+            raise _no_keystone(cloud.auth_url) from error
+
+    def _find(self, wanted: ServiceType) -> str:
+        cloud = self.cloud
+        return catalog.find(self._catalog, wanted, interface=cloud.interface, region=cloud.region)
 
     async def _send(self, request: Request, *, repeatable: bool = False) -> Response:
         cloud = self.cloud
@@ -161,3 +155,9 @@ def _refused(request: Request, response: Response) -> errors.ErrorResponse:
             "check that the API reaches Keystone, and with which credentials: its log has the cause",
         )
     return errors.from_status(str(request), response.status, response.body)
+
+
+def _no_keystone(url: str) -> errors.Malformed:
+    return errors.Malformed(
+        f"{url} does not respond as Keystone does", "correct the auth URL; it ends in /v3"
+    )

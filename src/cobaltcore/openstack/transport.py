@@ -12,13 +12,13 @@ from ssl import SSLCertVerificationError, SSLContext, SSLError, create_default_c
 from typing import TYPE_CHECKING, Protocol
 from urllib import parse
 
+from cobaltcore.openstack.cloud import TIMEOUT
 from cobaltcore.openstack.errors import Malformed, TrustInvalid, Unreachable, Untrusted
 
 if TYPE_CHECKING:
     import aiohttp
 
 USER_AGENT = "cobaltcore"
-TIMEOUT = timedelta(seconds=30)
 LARGEST_RESPONSE_BYTES = 2**26
 
 

@@ -1,5 +1,6 @@
 """The examples of the requirements with real pods, without a ControlPlane: Ready and usable."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,10 @@ def test_the_services_work_together(
 ) -> None:
     for each in applied.values():
         _status_when_ready(lab, each)
-    # Ready means usable: no program without a port is waited for from here on.
+    # Ready means usable: nothing is waited for from here on.
+    agents = cloud.get("network", "agent", "list")
+    assert {each["Host"] for each in agents if each["Alive"]} == set(NODES)
+    assert [each for each in agents if not each["Alive"]] == []
     computes = cloud.get("compute", "service", "list")
     assert {each["Host"] for each in computes if each["Binary"] == "nova-compute"} == set(NODES)
     volumes = cloud.get("volume", "service", "list")
@@ -83,9 +87,36 @@ def test_the_services_work_together(
     cloud.run("volume", "delete", volume)
     cloud.run("image", "delete", image)
 
-    agents = cloud.get("network", "agent", "list")
-    assert {each["Host"] for each in agents if each["Alive"]} == set(NODES)
     assert len(cloud.get("hypervisor", "list")) == len(NODES)
+
+
+def test_a_policy_that_forbids_a_list_is_named(lab: Lab, applied: dict[str, Object]) -> None:
+    placement = applied["Placement"]
+    rules = {"placement:resource_classes:list": "!"}
+    _configure(lab, placement, {"policyOverrides": {"rules": rules}})
+
+    def refusal() -> str:
+        return _condition(lab, placement, "APIReady").get("reason", "")
+
+    eventually(lambda: refusal() == "Forbidden", "APIReady names the policy")
+    message = _condition(lab, placement, "Ready")["message"]
+    assert "/resource_classes: 403" in message
+    assert "policyOverrides" in message
+    _configure(lab, placement, {"policyOverrides": placement["spec"].get("policyOverrides")})
+    eventually(lambda: refusal() == "Serving", "the API is usable again")
+    _status_when_ready(lab, placement)
+
+
+def _configure(lab: Lab, example: Object, spec: Object) -> None:
+    kind, meta = example["kind"].lower(), example["metadata"]
+    patch = json.dumps({"spec": spec})
+    lab.kubectl("patch", kind, meta["name"], "-n", meta["namespace"], "--type=merge", "-p", patch)
+
+
+def _condition(lab: Lab, example: Object, name: str) -> dict[str, str]:
+    kind, meta = example["kind"].lower(), example["metadata"]
+    found = lab.get(kind, "-n", meta["namespace"], meta["name"])["status"]["conditions"]
+    return next((each for each in found if each["type"] == name), {})
 
 
 def _status_when_ready(lab: Lab, example: Object) -> dict[str, Any]:

@@ -58,6 +58,15 @@ async def test_a_missing_endpoint_is_named_with_the_remedy(cloud: Peer) -> None:
     assert "openstack endpoint create --region RegionOne image internal URL" in caught.value.hint
 
 
+async def test_an_endpoint_that_was_added_is_found_with_the_same_token(cloud: Peer) -> None:
+    cloud.unlisted.add("image")
+    session = a_session(cloud)
+    await session.token()
+    cloud.unlisted.clear()
+    assert await session.endpoint(catalog.IMAGE) == f"{cloud.url}/image"
+    assert cloud.tokens == ["token-1"]
+
+
 def test_older_types_and_what_exists_instead_are_found() -> None:
     endpoint = catalog.Endpoint("http://cinder:8776/v3/", "public", "RegionTwo")
     entries = (catalog.Entry("volumev3", "cinder", (endpoint,)),)

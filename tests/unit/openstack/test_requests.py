@@ -6,8 +6,8 @@ import pytest
 from aiohttp import web
 
 from cobaltcore.openstack import catalog, errors
+from cobaltcore.openstack.cloud import TIMEOUT
 from cobaltcore.openstack.service import Service
-from cobaltcore.openstack.transport import TIMEOUT
 from tests.support.openstack_peer import Peer
 from tests.support.openstack_sessions import a_session
 

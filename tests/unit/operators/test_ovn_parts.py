@@ -10,12 +10,14 @@ import pytest
 
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET, NODE, SERVICE, STATEFUL_SET
 from cobaltcore.api.ovn import CHASSIS, CLUSTER, BridgeMapping, OVNCluster
+from cobaltcore.engine.context import Context
 from cobaltcore.engine.observed import Observed
 from cobaltcore.engine.scope import Answer
 from cobaltcore.engine.verdict import Blocked, Waiting
 from cobaltcore.operators.ovn import chassis, databases, hypervisors, nodes, planner, southbound
 from cobaltcore.operators.ovn.southbound import Record, Records
 from cobaltcore.operators.ovn.view import RECORDS, View
+from cobaltcore.runtime import offline
 from cobaltcore.runtime.meta import Kind, Object
 
 NOW = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
@@ -244,10 +246,11 @@ def test_a_pause_of_the_operator_is_known(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(southbound, "records", answer)
     ovn = planner.OVNPlanner()
     monkeypatch.setattr(ovn, "_southbound", lambda _: object())
+    context = Context(offline.cluster(), "test")
     since = []
     for seconds in (0, 15, 30, 200, 215):
         moment = NOW + timedelta(seconds=seconds)
-        found: Any = asyncio.run(ovn._records(a_view(now=moment)))
+        found: Any = asyncio.run(ovn._records(a_view(now=moment), context))
         since.append((found["h1"].asked_since - NOW).seconds)
     assert since == [0, 0, 0, 200, 200]
 

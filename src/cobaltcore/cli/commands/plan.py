@@ -40,7 +40,9 @@ async def _plan(arguments: argparse.Namespace) -> Report:
     planners = [planner for each in registry.operators() for planner in each.planners]
     client = DryRunClient(
         transport,
-        respond=responses.responder({each.kind for each in planners if each.probes}),
+        respond=responses.responder(
+            {p.kind for p in planners if any(each.decides for each in p.probes)}
+        ),
         finalizers={each.finalizer for each in planners if each.finalizer},
     )
     try:

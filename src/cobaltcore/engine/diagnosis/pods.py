@@ -30,7 +30,7 @@ def inspect(facts: Facts, pod: Named) -> Inspection | None:
     if found is None:
         return Inspection(Cause(pod, "NotFound", f"{pod} does not exist"))
     status = found.get("status") or {}
-    if status.get("phase") == "Succeeded" or _is_ready(found):
+    if status.get("phase") == "Succeeded" or podfailures.is_ready(found):
         return None
     cause = _cause(facts, pod, found)
     mounted = list(_secrets(found))
@@ -107,11 +107,6 @@ def _secrets(found: Object) -> Iterator[Named]:
         secret = volume.get("secret") or {}
         if secret.get("secretName") and not secret.get("optional"):
             yield Named(SECRET, Key(found["metadata"]["namespace"], secret["secretName"]))
-
-
-def _is_ready(found: Object) -> bool:
-    listed = (found.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in listed)
 
 
 def _containers(found: Object) -> Iterator[Object]:

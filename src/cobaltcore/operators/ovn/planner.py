@@ -17,6 +17,7 @@ from cobaltcore.api.foreign.kubernetes import (
 )
 from cobaltcore.api.ovn import CHASSIS, OVNCluster, OVNClusterSpec, OVNClusterStatus
 from cobaltcore.engine import graph, watches
+from cobaltcore.engine.context import Context
 from cobaltcore.engine.plan import Action, Event, Plan, Release, Removal
 from cobaltcore.engine.planner import Child, Planner, Probe
 from cobaltcore.engine.verdict import Ready, Waiting
@@ -122,7 +123,7 @@ class OVNPlanner(Planner[View]):
             events.append(Event("Normal", "DataKept", note))
         return Plan(verdict=Ready("Deleted"), events=events, done=True)
 
-    async def _records(self, scope: View) -> object:
+    async def _records(self, scope: View, context: Context) -> object:
         address = self._southbound(scope)
         if address is None:
             return None

@@ -2,7 +2,7 @@
 
 from cobaltcore.api import barbican
 from cobaltcore.api.barbican import BarbicanSpec
-from cobaltcore.engine.definition import Service, ServiceScope, Workload
+from cobaltcore.engine.definition import Check, Listing, Service, ServiceScope, Workload
 from cobaltcore.services.barbican import config, projection
 from cobaltcore.services.barbican.steps import kek
 
@@ -28,6 +28,7 @@ SERVICE = Service(
     required=("database", "keystone"),
     secrets=kek.external,
     passwords=kek.generated,
+    check=Check((Listing("/v1/secrets", "secrets", {"limit": "1"}),)),
     part=projection.PART,
     config=config.render,
     migration=lambda scope: ("barbican-manage", "db", "upgrade"),

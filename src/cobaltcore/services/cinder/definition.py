@@ -2,7 +2,16 @@
 
 from cobaltcore.api import cinder
 from cobaltcore.api.cinder import CinderSpec
-from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload, asking
+from cobaltcore.engine.definition import (
+    Check,
+    Listing,
+    Service,
+    ServiceScope,
+    Step,
+    Workload,
+    asking,
+)
+from cobaltcore.openstack.versions import Range
 from cobaltcore.services.cinder import config, projection
 from cobaltcore.services.cinder.steps import backends
 
@@ -48,6 +57,8 @@ SERVICE = Service(
     status=cinder.CinderStatus,
     port=8776,
     secrets=backends.needs,
+    # The first version whose URLs need no project.
+    check=Check((Listing("/volumes", "volumes", {"limit": "1"}, Range("3.67", "3.71")),)),
     part=projection.PART,
     config=config.render,
     migration=lambda scope: ("cinder-manage", "db", "sync"),

@@ -3,7 +3,7 @@
 from cobaltcore.api import glance
 from cobaltcore.api.foreign.kubernetes import PERSISTENT_VOLUME_CLAIM
 from cobaltcore.engine import ceph
-from cobaltcore.engine.definition import Service, Step, Workload, asking
+from cobaltcore.engine.definition import Check, Listing, Service, Step, Workload, asking
 from cobaltcore.services.glance import config, projection
 from cobaltcore.services.glance.steps import metadefs, storage
 
@@ -13,6 +13,7 @@ SERVICE = Service(
     status=glance.GlanceStatus,
     port=9292,
     secrets=lambda spec: [ceph.need(spec.storage.rbd, "glance")] if spec.storage.rbd else [],
+    check=Check((Listing("/v2/images", "images", {"limit": "1"}),)),
     part=projection.PART,
     config=config.render,
     migration=lambda scope: ("glance-manage", "db_sync"),

@@ -1,7 +1,7 @@
 """Keystone: the identity service."""
 
 from cobaltcore.api import keystone
-from cobaltcore.engine.definition import SecretNeed, Service, Step, Workload
+from cobaltcore.engine.definition import Check, Listing, SecretNeed, Service, Step, Workload
 from cobaltcore.services.keystone import config, projection
 from cobaltcore.services.keystone.steps import bootstrap, keys
 
@@ -17,6 +17,9 @@ SERVICE = Service(
             "administrator's password",
         )
     ],
+    check=Check(
+        (Listing("/services", "services"),), type="identity", cloud=bootstrap.administrator
+    ),
     part=projection.PART,
     config=config.render,
     migration=lambda scope: ("keystone-manage", "db_sync"),

@@ -6,7 +6,15 @@ from cobaltcore.api import neutron
 from cobaltcore.api import ovn as ovn_kinds
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET
 from cobaltcore.api.neutron import NeutronSpec
-from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload, asking
+from cobaltcore.engine.definition import (
+    Check,
+    Listing,
+    Service,
+    ServiceScope,
+    Step,
+    Workload,
+    asking,
+)
 from cobaltcore.runtime.meta import WatchScope
 from cobaltcore.services.neutron import config, projection
 from cobaltcore.services.neutron.steps import metadata, ovn
@@ -49,6 +57,13 @@ SERVICE = Service(
     status=neutron.NeutronStatus,
     port=9696,
     secrets=metadata.needs,
+    check=Check(
+        (
+            Listing("/v2.0/networks", "networks", {"limit": "1"}),
+            Listing("/v2.0/agents", "agents", row=metadata.Agent),
+        ),
+        problem=metadata.agents_dead,
+    ),
     part=projection.PART,
     config=config.render,
     configs=lambda scope: {"agent": config.agent},

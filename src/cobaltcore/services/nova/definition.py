@@ -6,7 +6,15 @@ from cobaltcore.api import nova
 from cobaltcore.api.foreign.certmanager import ISSUER
 from cobaltcore.api.foreign.kubernetes import DAEMON_SET, NODE
 from cobaltcore.api.nova import NovaSpec
-from cobaltcore.engine.definition import Service, ServiceScope, Step, Workload, asking
+from cobaltcore.engine.definition import (
+    Check,
+    Listing,
+    Service,
+    ServiceScope,
+    Step,
+    Workload,
+    asking,
+)
 from cobaltcore.engine.desired import names
 from cobaltcore.services.nova import config, projection
 from cobaltcore.services.nova.steps import cells, compute, console, hypervisor, metadata, users
@@ -85,6 +93,18 @@ SERVICE = Service(
     passwords=metadata.own,
     databases=cells.databases,
     virtual_hosts=cells.virtual_hosts,
+    check=Check(
+        (
+            Listing("/servers", "servers", {"limit": "1"}),
+            Listing(
+                "/os-services",
+                "services",
+                {"binary": "nova-compute"},
+                row=hypervisor.ComputeService,
+            ),
+        ),
+        problem=hypervisor.services_down,
+    ),
     part=projection.PART,
     config=config.render,
     configs=config.of_cells,

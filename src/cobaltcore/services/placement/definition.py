@@ -1,8 +1,9 @@
 """Placement: the inventory of resources."""
 
 from cobaltcore.api import placement
-from cobaltcore.engine.definition import DatabaseNeed, Service, Workload
+from cobaltcore.engine.definition import Check, DatabaseNeed, Listing, Service, Workload
 from cobaltcore.engine.part import CatalogEntry, ServicePart
+from cobaltcore.openstack.versions import Range
 from cobaltcore.services.placement import config
 
 SERVICE = Service(
@@ -11,6 +12,9 @@ SERVICE = Service(
     status=placement.PlacementStatus,
     port=8778,
     databases=lambda spec: (DatabaseNeed(spec.database.database, section="placement_database"),),
+    check=Check(
+        (Listing("/resource_classes", "resource_classes", versions=Range("1.2", "1.39")),)
+    ),
     part=ServicePart(
         block=placement.PlacementSettings,
         phase="Core",

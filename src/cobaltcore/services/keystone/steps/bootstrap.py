@@ -11,11 +11,13 @@ from typing import Self
 
 from cobaltcore.api.foreign.kubernetes import SECRET
 from cobaltcore.api.keystone import KeystoneSpec
-from cobaltcore.engine import access, jobs, uwsgi
+from cobaltcore.engine import access, jobs, usability, uwsgi
 from cobaltcore.engine.definition import Result, ServiceScope, Task
 from cobaltcore.engine.desired import names, secret, service
 from cobaltcore.engine.desired.volumes import Secret, Volume
 from cobaltcore.engine.verdict import Ready, Waiting
+from cobaltcore.openstack.auth import Password
+from cobaltcore.openstack.cloud import Cloud
 from cobaltcore.runtime.meta import Desired, Kind, Object
 
 NEEDS = ("SecretsReady", "CertificateReady", "ConfigReady", "DatabaseReady", "FernetKeysReady")
@@ -92,6 +94,22 @@ def _login(scope: ServiceScope[KeystoneSpec], attempt: Attempt) -> Desired:
     values = {"username": scope.spec.bootstrap.admin_user, **attempt.content}
     return secret.secret(
         scope.sibling(names.admin_login(scope.name)), values, labels=scope.labels()
+    )
+
+
+def administrator(scope: ServiceScope[KeystoneSpec]) -> Cloud | None:
+    """The administrator, with the password that Keystone has."""
+    found = secret.texts(access.secret_content(scope, names.admin_login(scope.name)))
+    if IN_USE not in found:
+        return None
+    return Cloud(
+        auth_url=addresses(scope)["internal"],
+        credentials=Password(
+            username=scope.spec.bootstrap.admin_user, password=found[IN_USE], project="admin"
+        ),
+        region=scope.spec.bootstrap.region,
+        ca_certificates=usability.own_authority(scope),
+        timeout=usability.ATTEMPT,
     )
 
 

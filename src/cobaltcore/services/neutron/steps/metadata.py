@@ -1,10 +1,13 @@
 """The agents that pass servers' requests for metadata on to Nova. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from cobaltcore.api.foreign.kubernetes import SECRET
 from cobaltcore.api.neutron import NeutronSpec
 from cobaltcore.engine import access
+from cobaltcore.engine import workloads as pods
 from cobaltcore.engine.definition import NodeAgent, SecretNeed, ServiceScope, Workload, asking
 from cobaltcore.engine.desired import names, secret
 from cobaltcore.engine.desired.volumes import Volume, host_path
@@ -14,6 +17,7 @@ from cobaltcore.services.neutron.steps import ovn
 OVS_DIR = "/run/openvswitch"
 OVS_SOCKET = f"{OVS_DIR}/db.sock"
 AGENT = ("neutron", "metadata-agent")
+COMPONENT = "metadata-agent"
 NOVA = "nova"
 """The Nova whose metadata API is used where the spec names none."""
 
@@ -43,13 +47,33 @@ def references(key: Key, spec: NeutronSpec) -> Iterator[tuple[Kind, Key]]:
         yield SECRET, Key(key.namespace, secret_name(spec))
 
 
+class Agent(msgspec.Struct):
+    """An agent on a hypervisor as the API describes it."""
+
+    host: str
+    alive: bool
+    agent_type: str
+
+
+def agents_dead(scope: ServiceScope[NeutronSpec], rows: Sequence[msgspec.Struct]) -> str:
+    """Which agents are not alive in the API although their node has a ready pod."""
+    nodes = pods.nodes(scope, COMPONENT)
+    found = [each for each in rows if isinstance(each, Agent) and each.host in nodes]
+    dead = sorted((each.host, each.agent_type) for each in found if not each.alive)
+    if not dead:
+        return ""
+    host, kind = dead[0]
+    alive = f"{len(found) - len(dead)}/{len(found)} agents are alive"
+    return f"{alive}: {kind!r} on {host!r} is not; the log of its pod has the cause"
+
+
 def workloads(scope: ServiceScope[NeutronSpec]) -> Iterator[Workload]:
     """One agent on each hypervisor, as soon as it can prove itself to Nova."""
     shared = access.secret_content(scope, secret_name(scope.spec))
     is_known = secret.text(shared, secret_key(scope.spec)) is not None
     if scope.spec.metadata_agent.enabled and ovn.is_used(scope) and is_known:
         yield Workload(
-            "metadata-agent",
+            COMPONENT,
             command=("cobalt-agent", *AGENT, OVS_SOCKET),
             readiness=("cobalt-agent", "ready", *AGENT),
             condition="MetadataAgentsReady",

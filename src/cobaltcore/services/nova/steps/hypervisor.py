@@ -1,6 +1,8 @@
 """libvirt on the hypervisor nodes, and that Nova knows them. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from cobaltcore.api.blocks import Image
 from cobaltcore.api.foreign.certmanager import CERTIFICATE
@@ -54,6 +56,27 @@ def hosts_known(scope: ServiceScope[NovaSpec]) -> Result:
         return ran
     message = "; ".join([f"{len(hosts)} hosts", *outside])
     return Result(Ready("HostsKnown", message), ran.objects, ran.removals)
+
+
+class ComputeService(msgspec.Struct):
+    """A nova-compute as the API describes it."""
+
+    host: str
+    state: str
+    status: str
+
+
+def services_down(scope: ServiceScope[NovaSpec], rows: Sequence[msgspec.Struct]) -> str:
+    """Which nova-computes are down in the API although their pods are ready."""
+    nodes = set().union(
+        *(workloads.nodes(scope, f"compute{cell.suffix}") for cell in cells.cells(scope.spec))
+    )
+    found = [each for each in rows if isinstance(each, ComputeService) and each.host in nodes]
+    down = sorted(each.host for each in found if (each.state, each.status) == ("down", "enabled"))
+    if not down:
+        return ""
+    up = f"{len(found) - len(down)}/{len(found)} nova-compute are up"
+    return f"{up}: that on {down[0]!r} is down; its log has the cause"
 
 
 def image(scope: ServiceScope[NovaSpec]) -> Image:
