@@ -10,12 +10,13 @@ from typing import Any
 
 import jsonschema
 
-from cobaltcore.api.foreign.kubernetes import SECRET
+from cobaltcore.api.foreign.kubernetes import EVENT, SECRET
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.clock import SystemClock
-from cobaltcore.runtime.meta import Key, Kind, Object
+from cobaltcore.runtime.meta import Key, Kind, Object, WatchScope
 from cobaltlab.korc import clouds, keystone
 from cobaltlab.korc.keystone import Keystone
+from cobaltlab.korc.reconciler import DRIFT
 from cobaltlab.providers import korc
 from cobaltlab.providers.provider import Provider
 from tests.support.faults import Crash, CrashPoint
@@ -166,6 +167,23 @@ class Identity:
             found = await read(self.client, kind, self.key(name)) or {}
             report = found.get("status")
             raise AssertionError(f"{kind.kind} {name} is not {what}: {report}") from None
+
+    async def repairs(self, kind: Kind) -> list[str]:
+        """Wait for events about drift; each names one repair of an object of the kind."""
+        found: list[str] = []
+
+        async def check() -> bool:
+            scope = WatchScope(namespace=self.namespace)
+            found[:] = [
+                each["note"]
+                async for page, _ in self.client.list_pages(EVENT, scope)
+                for each in page
+                if each["reason"] == DRIFT and each["regarding"]["kind"] == kind.kind
+            ]
+            return bool(found)
+
+        await eventually(check, f"drift of {kind.kind} is reported", seconds=WAIT_SECONDS)
+        return found
 
     def key(self, name: str) -> Key:
         return Key(self.namespace, name)

@@ -12,7 +12,7 @@ from cobaltlab.korc.keystone import Keystone
 from cobaltlab.korc.kinds import Attributes, Inputs, Row
 from cobaltlab.korc.references import Referred
 from cobaltlab.korc.resources import Resources, resources
-from cobaltlab.korc.scope import Scope
+from cobaltlab.korc.scope import Scope, is_settled
 from cobaltlab.providers.failures import Blocked, Waiting
 
 APPLIED_PASSWORD = "c5c3.io/applied-password"  # noqa: S105 the name of an annotation
@@ -99,7 +99,10 @@ class Actuator:
             desired = kinds.attributes(self._row, _inputs(scope, referred, secret))
             live = await self._create(scope, access, referred, desired)
         scope.observed = live
-        scope.observed = await self._update(store, desired, live)
+        scope.observed, changed = await self._update(store, desired, live)
+        if is_settled(scope.live):
+            is_another = created or live.get("id", "") != scope.id
+            scope.drift = _drift(scope, changed, is_another=is_another)
         if self._row.kind == korc.USER and secret is not None:
             await self._password(scope, access, secret, created=created, resync=resync)
 
@@ -229,16 +232,19 @@ class Actuator:
         _log.info("resource created", id=created.get("id", ""))
         return created
 
-    async def _update(self, store: Resources, desired: Attributes, live: Attributes) -> Attributes:
+    async def _update(
+        self, store: Resources, desired: Attributes, live: Attributes
+    ) -> tuple[Attributes, list[str]]:
+        """The resource as it should be, and the fields that were not."""
         changes = kinds.changes(self._row, desired, live)
         if not changes:
-            return live
+            return live, []
         try:
             updated = await store.update(live, changes)
         except keystone.Conflict as conflict:
             raise _invalid("updating", conflict) from conflict
         _log.info("resource updated", id=live.get("id", ""), fields=sorted(changes))
-        return updated
+        return updated, sorted(changes)
 
     async def _owner(self, access: Keystone, user: Object, user_id: str) -> Keystone:
         """Keystone as the user itself, which alone may create its application credentials."""
@@ -313,3 +319,11 @@ def _missing(scope: Scope) -> str:
 def _invalid(action: str, conflict: keystone.Conflict) -> Blocked:
     message = f"invalid configuration {action} resource: {conflict.message}"
     return Blocked(message, reason=verdict.INVALID_CONFIGURATION)
+
+
+def _drift(scope: Scope, changed: list[str], *, is_another: bool) -> str:
+    """What another writer did in Keystone, as a sentence; empty if nothing."""
+    what = f"{scope.row.kind.kind} {scope.name!r}"
+    if is_another:
+        return f"{what} was deleted in Keystone: recreated"
+    return f"{what} was changed in Keystone: reverted {', '.join(changed)}" if changed else ""

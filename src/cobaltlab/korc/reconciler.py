@@ -31,6 +31,8 @@ from cobaltlab.providers.reconciler import Reconciler, is_deleting
 
 MANAGER = "cobalt-korc"
 IMPORT_POLL = timedelta(seconds=15)
+DRIFT = "DriftRepaired"
+"""Reason of the event when something was changed or deleted in Keystone."""
 
 
 class ResourceReconciler(Reconciler):
@@ -78,6 +80,8 @@ class ResourceReconciler(Reconciler):
         self._scopes[current.key] = current
         await self._actuator.reconcile(current, resync=resync)
         await self._report(current, verdict.DONE)
+        if current.drift:
+            await self._events.warning(live, DRIFT, current.drift)
         return scope.resync_period(current.live["spec"])
 
     async def finalize(self, live: Object) -> None:

@@ -30,6 +30,8 @@ class Scope:
     """The resource as Keystone has it."""
     applied_password: str = ""
     """Name of the Secret whose password the user has."""
+    drift: str = ""
+    """What another writer did to the resource, and how it was repaired."""
 
     @property
     def key(self) -> Key:

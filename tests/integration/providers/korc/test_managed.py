@@ -101,6 +101,10 @@ async def test_resync_reverts_changes_in_keystone(served: Identity) -> None:
         return seen == [name, True, "", ["a"]]
 
     await served.eventually(right, korc.PROJECT, "one", "set right")
+    (repaired,) = await served.repairs(korc.PROJECT)
+    assert repaired == (
+        f"Project {name!r} was changed in Keystone: reverted description, enabled, name, tags"
+    )
 
 
 async def test_resync_recreates_a_deleted_resource(served: Identity) -> None:
@@ -115,6 +119,7 @@ async def test_resync_recreates_a_deleted_resource(served: Identity) -> None:
         return report.id not in ("", before.id) and report.reason == "Success"
 
     await served.eventually(back, korc.ROLE, "one", "recreated")
+    assert await served.repairs(korc.ROLE) == [f"Role {name!r} was deleted in Keystone: recreated"]
     assert len(await served.named("roles", name)) == 1
 
 
