@@ -18,6 +18,8 @@ PART = ServicePart(
     block=BarbicanSettings,
     phase="Core",
     project=project,
+    # The check of the API lists what the user may read.
+    roles=("reader", "service"),
     needs=("rabbitmq",),
     catalog=CatalogEntry("key-manager", "Secrets and keys"),
     uses_messaging=True,

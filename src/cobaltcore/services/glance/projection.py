@@ -22,6 +22,8 @@ PART = ServicePart(
     block=GlanceSettings,
     phase="Core",
     project=project,
+    # The check of the API lists what the user may read.
+    roles=("reader", "service"),
     needs=("ceph",),
     catalog=CatalogEntry("image", "Images"),
     ceph=CephAccess("images"),
