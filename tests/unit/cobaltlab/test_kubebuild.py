@@ -108,8 +108,7 @@ def test_unknown_target_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert kubebuild.main(["kube", "cube"]) == 2
 
     assert (
-        capsys.readouterr().err
-        == "unknown targets: cube; "
+        capsys.readouterr().err == "unknown targets: cube; "
         "known targets: kube coredns kwok helm registry network-policies\n"
     )
 
