@@ -9,9 +9,10 @@ from cobaltcore.cli import cloudlogin, errors
 from cobaltcore.cli.overview import Servers
 from cobaltcore.openstack import catalog
 from cobaltcore.openstack.auth import Password
+from cobaltcore.openstack.cloud import Cloud
 from cobaltcore.openstack.retry import Retry
 from cobaltcore.openstack.service import Service
-from cobaltcore.openstack.session import Cloud, Session
+from cobaltcore.openstack.session import Session
 from cobaltcore.openstack.transport import HttpTransport
 from cobaltcore.runtime.client import Client
 from cobaltcore.runtime.errors import RuntimeFault
