@@ -4,7 +4,7 @@ RUN := .venv/bin/
 # Programs of ours start in half the time if Python may keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help up down test test-charts test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-tempest test-registry e2e-cells e2e-edits e2e-policies bench crds docs golden landing clean
+.PHONY: help up down test test-charts test-registry test-providers lint audit e2e e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-cells e2e-edits e2e-policies e2e-tempest bench crds docs golden landing clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -50,8 +50,7 @@ lint: .venv/bin/cobalt ## format, lint, types, layers, words
 audit: .venv/bin/cobalt ## ask the package index for vulnerabilities of what images are built from
 	@$(RUN)python -m tools.check_advisories --online
 
-e2e: e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-cells e2e-edits ## the lab with everything real (as root), part by part
-e2e: e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-policies ## the lab with everything real (as root), part by part
+e2e: e2e-lab e2e-images e2e-platform e2e-network e2e-services e2e-cloud e2e-healing e2e-barbican e2e-cells e2e-edits e2e-policies ## the lab with everything real (as root), part by part
 
 IMAGE_TESTS := $(wildcard tests/e2e/test_images_*.py)
 
@@ -69,14 +68,12 @@ HEALING_TESTS := tests/e2e/cloud/test_healing.py tests/e2e/cloud/test_keys.py
 BARBICAN_TESTS := tests/e2e/cloud/test_barbican.py
 CELLS_TESTS := tests/e2e/cloud/test_cells.py
 EDITS_TESTS := tests/e2e/cloud/test_off_and_on.py tests/e2e/cloud/test_edits.py
-SLOW_TESTS := $(HEALING_TESTS) $(BARBICAN_TESTS) $(CELLS_TESTS) $(EDITS_TESTS)
+TEMPEST_TESTS := tests/e2e/cloud/test_tempest_slices.py
+SLOW_TESTS := $(HEALING_TESTS) $(BARBICAN_TESTS) $(CELLS_TESTS) $(EDITS_TESTS) $(TEMPEST_TESTS)
 SEED ?= 19
 COUNT ?= 30
 
-TEMPEST_TESTS := tests/e2e/cloud/test_tempest_slices.py
-
 e2e-cloud: .venv/bin/cobalt
-	@$(RUN)pytest $(filter-out $(HEALING_TESTS) $(BARBICAN_TESTS) $(TEMPEST_TESTS),$(wildcard tests/e2e/cloud/test_*.py))
 	@$(RUN)pytest $(filter-out $(SLOW_TESTS),$(wildcard tests/e2e/cloud/test_*.py))
 
 e2e-healing: .venv/bin/cobalt
@@ -88,6 +85,7 @@ e2e-barbican: .venv/bin/cobalt
 
 e2e-tempest: .venv/bin/cobalt ## Tempest, all of it or SLICES="image volume" (as root, hours)
 	@COBALT_TEMPEST_SLICES="$(SLICES)" $(RUN)pytest $(TEMPEST_TESTS)
+
 e2e-cells: .venv/bin/cobalt
 	@$(RUN)pytest $(CELLS_TESTS)
 
