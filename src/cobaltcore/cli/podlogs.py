@@ -13,7 +13,7 @@ from cobaltcore.runtime.meta import Key, Object, WatchScope, key_of
 
 LOOK_SECONDS = 2.0
 SILENCE_SECONDS = 600.0
-"""After which a connection is opened again, as nobody can tell whether it is dead."""
+"""After which a connection is opened again, as a dead one looks like a silent one."""
 AT_ONCE = 16
 
 

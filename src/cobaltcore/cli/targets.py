@@ -66,7 +66,7 @@ async def _served(client: Client, version: str) -> set[str]:
 async def _denied(client: Client, wanted: Iterable[Kind], namespace: str) -> dict[str, list[str]]:
     """Verbs that the API server would refuse, by resource."""
     asked = [(kind, verb) for kind in sorted(set(wanted)) for verb in VERBS]
-    # Whoever grants rights has them, or may grant any.
+    # A user who grants rights has them, or may grant any.
     asked += [(CLUSTER_ROLE, "escalate"), (CLUSTER_ROLE, "bind")]
     answers = await asyncio.gather(*(_may(client, *each, namespace) for each in asked))
     denied: dict[str, list[str]] = {}

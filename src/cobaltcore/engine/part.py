@@ -121,7 +121,7 @@ class Parent(Generic[SettingsT]):
         return Cache(cluster_ref=Ref(name=names.MEMCACHED))
 
     def _tls(self, server: str) -> ServerTls | None:
-        """The CA of a server's certificate is next to it, whoever issued it."""
+        """The CA of a server's certificate is next to it, for every issuer."""
         if not self.spec.global_.tls.enabled:
             return None
         return ServerTls(ca_secret_ref=SecretKeyRef(name=names.certificate_secret(server)))

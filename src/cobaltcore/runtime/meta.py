@@ -147,7 +147,7 @@ def key_of(obj: Mapping[str, Any]) -> Key:
 def ownership(owner: Mapping[str, Any]) -> str:
     """The value of the index `owner` of dependents of an object.
 
-    They are in its namespace: whoever may write in another one cannot make objects its dependents.
+    They are in its namespace: a user who may write in another one cannot make objects its dependents.
     """
     meta = owner["metadata"]
     return f"{meta.get('namespace', '')}/{meta['uid']}"

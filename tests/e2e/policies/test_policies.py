@@ -15,7 +15,7 @@ FOREIGN = "policy-probes"
 OPERATORS = "c5c3-system"
 CLIENT = {"c5c3.io/openstack-client": "true"}
 OF_AGENTS = {8775}
-"""Ports that programs on nodes reach and nobody else."""
+"""Ports that only programs on nodes reach."""
 PROBE = """
 import json, socket, sys
 from concurrent.futures import ThreadPoolExecutor

@@ -195,7 +195,7 @@ def _grant(namespace: str) -> Object:
 
 
 def _admission() -> Iterator[Attempt]:
-    """Objects that nobody may create."""
+    """Objects that must not be created."""
     create, elsewhere = ("create", "-f", "-"), {"kubernetes.io/hostname": "control-plane"}
     evil = {"repository": "evil.example/nova", "tag": "1"}
     cases: dict[str, tuple[str, dict[str, Any], str]] = {

@@ -8,7 +8,7 @@ from cobaltcore.api.foreign.kubernetes import NETWORK_POLICY
 from cobaltcore.runtime.meta import Desired, Key, Object
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
-"""Label of a namespace with its name: the API server sets it, nobody can change it."""
+"""Label of a namespace with its name: the API server sets it, and it cannot be changed."""
 
 Network = IPv4Network | IPv6Network
 ANYWHERE = ("0.0.0.0/0", "::/0")
