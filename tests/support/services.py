@@ -56,6 +56,10 @@ def foreign_crds() -> list[Object]:
     return crds.manifests(FOREIGN, provider="simulated")
 
 
+UNSERVED: set[tuple[str, str]] = set()
+"""Groups and namespaces whose third-party objects stay without a status."""
+
+
 class Approval:
     """Reports every third-party object as ready."""
 
@@ -68,6 +72,8 @@ class Approval:
     def _of(self, kind: Kind) -> Reconcile:
         async def approve(key: Key) -> timedelta | None:
             found = self._cluster.informer(kind).get(key)
+            if (kind.group, key.namespace) in UNSERVED:
+                return None
             if found is not None and not found.get("status"):
                 if kind == certmanager.CERTIFICATE:
                     await self._issue(found)

@@ -10,7 +10,7 @@ DEPENDENCIES = {
     "glance": {"keystone"},
     "placement": {"keystone"},
     "nova": {"keystone", "glance", "placement"},
-    "neutron": {"keystone", "glance"},
+    "neutron": {"keystone"},
     "cinder": {"keystone", "glance"},
 }
 

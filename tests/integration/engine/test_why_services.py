@@ -8,7 +8,7 @@ import pytest
 
 from cobaltcore.runtime import certificates
 from tests.integration.engine.test_keystone import a_keystone, a_secret
-from tests.support import asking, background, openstack
+from tests.support import asking, background, openstack, services
 from tests.support.control_plane import ControlPlaneHarness
 from tests.support.services import serving
 
@@ -134,12 +134,13 @@ def test_a_migration_that_fails(operated: ControlPlaneHarness, space: str) -> No
     assert seen[0].startswith("Job/keystone-db-sync-")
 
 
-def test_a_database_that_nobody_works_on(operated: ControlPlaneHarness, space: str) -> None:
+def test_a_database_that_no_operator_works_on(operated: ControlPlaneHarness, space: str) -> None:
+    services.UNSERVED.add(("k8s.mariadb.com", space))
     inputs(operated, space)
-    operated.kubectl("delete", "mariadb", "mariadb", "-n", space)
     asking.create(operated, a_keystone(space))
-    seen = asking.named(operated, KEYSTONE, space, "MariaDB 'mariadb' does not exist")
-    assert seen[:2] == ("MariaDB/mariadb", "NotFound")
+    seen = asking.named(operated, KEYSTONE, space, "its operator does not work on it")
+    assert seen[0] in {"Database/keystone", "User/keystone"}
+    assert seen[1] == "NotReported"
 
 
 def test_what_a_service_depends_on(operated: ControlPlaneHarness, space: str) -> None:
