@@ -20,10 +20,11 @@ Objects = dict[tuple[str, str], dict[str, Any]]
 
 
 def contents(items: Iterable[dict[str, Any]]) -> Objects:
-    """Objects by kind and name, without statuses."""
+    """Objects by kind and name, without statuses, and without the Secrets of cert-manager."""
     return {
         (f"{each['kind']} {each['apiVersion']}", each["metadata"]["name"]): content(each)
         for each in items
+        if each.get("type") != "kubernetes.io/tls"
     }
 
 
