@@ -1,6 +1,7 @@
 """Starts the cluster of a lab: new, stopped, crashed or after a reboot; a running one is unchanged."""
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,7 +100,9 @@ def _prepare_host(state_dir: statedir.StateDir, options: UpOptions, phase: phase
     packages.load_modules()
     sysctl.raise_limits()
     directories = [state_dir.directory, cache.cache_directory()]
-    programs = policies.PACKAGES if _enforces_policies(state_dir, options) else {}
+    # Other users than root may not read the record of a lab; preflight reports that root is needed.
+    is_enforcing = os.geteuid() == 0 and _enforces_policies(state_dir, options)
+    programs = policies.PACKAGES if is_enforcing else {}
     found = preflight.gather(directories, programs)
     if options.install_packages and found.missing_packages:
         others = preflight.problems(replace(found, missing_packages=()))

@@ -40,5 +40,5 @@ def test_the_kind_of_a_third_party_that_is_not_installed(partial: ControlPlaneHa
     namespace = partial.create_namespace()
     asking.create(partial, a_control_plane(namespace))
     with background.running(lambda: serving(partial, ["c5c3"])):
-        seen = asking.named(partial, "ControlPlane/lab", namespace, "does not serve MariaDB")
+        seen = asking.named(partial, "ControlPlane/lab", namespace, "does not serve Issuer")
     assert seen[1] == "KindMissing"
