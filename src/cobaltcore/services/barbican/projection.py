@@ -19,7 +19,7 @@ PART = ServicePart(
     phase="Core",
     project=project,
     # The check of the API lists what the user may read.
-    roles=("reader", "service"),
+    roles=("member", "service"),
     needs=("rabbitmq",),
     catalog=CatalogEntry("key-manager", "Secrets and keys"),
     uses_messaging=True,
