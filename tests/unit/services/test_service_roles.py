@@ -6,8 +6,8 @@ from cobaltcore.engine import definitions
 def test_services_that_only_check_tokens_administer_nothing() -> None:
     roles = {each.name: each.part.roles for each in definitions.services() if each.part}
     assert {name for name, held in roles.items() if "admin" in held} == {
-        "cinder", "neutron", "nova",
+        "barbican", "cinder", "neutron", "nova",
     }  # fmt: skip
-    assert {name for name, held in roles.items() if held and {*held} <= {"member", "reader", "service"}} == {
-        "barbican", "glance", "placement",
+    assert {name for name, held in roles.items() if held and {*held} <= {"reader", "service"}} == {
+        "glance", "placement",
     }  # fmt: skip

@@ -18,8 +18,8 @@ PART = ServicePart(
     block=BarbicanSettings,
     phase="Core",
     project=project,
-    # The check of the API lists what the user may read.
-    roles=("member", "service"),
+    # By Barbican's rules a user without it lists no secrets, not even those of its project.
+    roles=("admin", "service"),
     needs=("rabbitmq",),
     catalog=CatalogEntry("key-manager", "Secrets and keys"),
     uses_messaging=True,
